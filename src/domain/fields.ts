@@ -151,7 +151,7 @@ export const repairedText = (longest: number) =>
     .string()
     .max(longest)
     .transform((text) => text.replaceAll('\0', '\ufffd').toWellFormed())
-    .meta({ description: 'U+0000 and lone surrogates are replaced by U+FFFD.' })
+    .describe('U+0000 and lone surrogates are replaced by U+FFFD.')
 
 /** As a segment of a URL these mean the folder or its parent, so nothing with that name could be linked to. */
 export function isStep(name: string): boolean {
@@ -169,14 +169,14 @@ export const entityName = z
     (name) => /^[^\s/,+:\0]*$/.test(name) && !isStep(name),
     'expected the name of an entity, or * for all',
   )
-  .meta({ description: 'The name of an entity, or `*` for all.' })
+  .describe('The name of an entity, or `*` for all.')
 
 export const otherUser = z
   .string()
   .min(1)
   .max(64)
   .optional()
-  .meta({ description: 'Another user than the caller; only for admins.' })
+  .describe('Another user than the caller; only for admins.')
 
 // Projects of W&B may have spaces within their names, and their clients send them as they are.
 const entityForm = /[^/\s\0]+/.source
@@ -206,12 +206,13 @@ const projectPart = (form: string, expected: string) =>
 /** The same project as two segments of a URL. */
 export const projectPath = z
   .object({
-    entity: projectPart(entityForm, 'expected text without spaces and slashes').meta({
-      description: 'The entity that the project belongs to.',
-    }),
-    project: projectPart(projectForm, 'expected text without slashes and without spaces at its ends').meta({
-      description: 'The name of the project. It is created by the first write.',
-    }),
+    entity: projectPart(entityForm, 'expected text without spaces and slashes').describe(
+      'The entity that the project belongs to.',
+    ),
+    project: projectPart(
+      projectForm,
+      'expected text without slashes and without spaces at its ends',
+    ).describe('The name of the project. It is created by the first write.'),
   })
   .refine(({ entity, project }) => entity.length + project.length <= 255, {
     error: 'expected at most 255 characters together with the entity',
@@ -225,12 +226,12 @@ export function projectOf({ entity, project }: z.output<typeof projectPath>): st
 export const callId = z
   .string()
   .regex(callIdPattern, 'expected a UUID or 16 hexadecimal digits')
-  .meta({ description: 'A UUID or an OpenTelemetry span id.' })
+  .describe('A UUID or an OpenTelemetry span id.')
 
 export const traceId = z
   .string()
   .regex(traceIdPattern, 'expected a UUID or 32 hexadecimal digits')
-  .meta({ description: 'A UUID or an OpenTelemetry trace id.' })
+  .describe('A UUID or an OpenTelemetry trace id.')
 
 const beyondMicroseconds = /:\d{2}[.,]\d{6}\d*[1-9]/
 
@@ -348,7 +349,7 @@ type ExplainedFields = Readonly<Record<string, readonly [z.ZodType, description:
 export function explained<Fields extends ExplainedFields>(fields: Fields) {
   const named = Object.entries(fields).map(([name, [field, description]]) => [
     name,
-    field.meta({ description }),
+    field.describe(description),
   ])
   return Object.fromEntries(named) as { -readonly [Name in keyof Fields]: Fields[Name][0] }
 }
@@ -358,10 +359,10 @@ export const explainedObject = <Fields extends ExplainedFields>(fields: Fields) 
 
 /** The answer of a route. OpenAPI shows the description next to the status. */
 export const answer = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
-  z.object(shape).meta({ description })
+  z.object(shape).describe(description)
 
 /** Filled in by the server from the credentials; a client can only leave it empty. */
 export const setByServer = z
   .null({ error: 'is set by the server from the credentials; leave it out or send null' })
   .optional()
-  .meta({ description: 'Set by the server; null or absent.' })
+  .describe('Set by the server; null or absent.')

@@ -20,9 +20,7 @@ export const RedactionSettings = z.strictObject({
     .max(kinds.length)
     .refine(isUnique, 'expected each kind once')
     .optional()
-    .meta({
-      description: 'What is known by its form. `[email]` and the like replace it.',
-    }),
+    .describe('What is known by its form. `[email]` and the like replace it.'),
   patterns: z
     .array(
       z.strictObject({
@@ -35,10 +33,9 @@ export const RedactionSettings = z.strictObject({
     .max(20)
     .refine((patterns) => isUnique(patterns.map(({ name }) => name)), 'expected different names')
     .optional()
-    .meta({
-      description:
-        'Regular expressions; `[name]` replaces what they match. Without look-arounds, anchors and references.',
-    }),
+    .describe(
+      'Regular expressions; `[name]` replaces what they match. Without look-arounds, anchors and references.',
+    ),
   paths: z
     .array(
       z.strictObject({
@@ -50,9 +47,7 @@ export const RedactionSettings = z.strictObject({
     )
     .max(50)
     .optional()
-    .meta({
-      description: 'Values to drop or to hash, such as `inputs.**.password`; `inputs` is all of them.',
-    }),
+    .describe('Values to drop or to hash, such as `inputs.**.password`; `inputs` is all of them.'),
 })
 export type RedactionSettings = z.output<typeof RedactionSettings>
 
@@ -61,10 +56,14 @@ export type RedactionSettings = z.output<typeof RedactionSettings>
  * later.
  */
 export const ProjectSettings = z.object({
-  retention_days: z.int().min(0).max(maxRetentionDays).optional().meta({
-    description:
+  retention_days: z
+    .int()
+    .min(0)
+    .max(maxRetentionDays)
+    .optional()
+    .describe(
       'Days after its start when a call expires; 0 keeps calls for ever. Absent: HEDDLE_RETENTION_DAYS.',
-  }),
-  redaction: RedactionSettings.optional().meta({ description: 'What is replaced before it is stored.' }),
+    ),
+  redaction: RedactionSettings.optional().describe('What is replaced before it is stored.'),
 })
 export type ProjectSettings = z.output<typeof ProjectSettings>

@@ -35,17 +35,15 @@ export type Routes<Options extends FastifyPluginOptions> = FastifyPluginAsync<
 >
 
 export const RefusalBody = z.object({
-  reason: z
-    .string()
-    .meta({ description: 'What is wrong: the field, the value given, and what is accepted.' }),
-  code: z.string().meta({ description: 'A stable code; docs/errors.md lists all of them.' }),
+  reason: z.string().describe('What is wrong: the field, the value given, and what is accepted.'),
+  code: z.string().describe('A stable code; docs/errors.md lists all of them.'),
   detail: z
     .array(z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string(), type: z.string() }))
     .optional(),
   deleted_at: z.iso
     .datetime()
     .optional()
-    .meta({ description: 'When the object was deleted; only with the code `object_deleted`.' }),
+    .describe('When the object was deleted; only with the code `object_deleted`.'),
 })
 
 /** The refusals, by status, that a route of the record may send besides its own answers, for the contract. */
@@ -67,8 +65,8 @@ const OpenAiRefusal = z.object({
   error: z.object({
     message: z.string(),
     type: z.string(),
-    param: z.string().nullable().meta({ description: 'The field that the error is about, if any.' }),
-    code: z.string().meta({ description: 'A stable code; docs/errors.md lists all of them.' }),
+    param: z.string().nullable().describe('The field that the error is about, if any.'),
+    code: z.string().describe('A stable code; docs/errors.md lists all of them.'),
   }),
 })
 
@@ -79,7 +77,7 @@ const AnthropicRefusal = z.object({
     type: z.string(),
     message: z.string(),
     details: z.object({
-      error_code: z.string().meta({ description: 'A stable code; docs/errors.md lists all of them.' }),
+      error_code: z.string().describe('A stable code; docs/errors.md lists all of them.'),
     }),
   }),
   request_id: z.string(),

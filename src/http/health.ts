@@ -29,7 +29,7 @@ const count = z.int().min(0)
 const Counts = z
   .object({ ready: count, unloaded: count, starting: count, failed: count })
   .optional()
-  .meta({ description: 'Where there are several: how many are in which state.' })
+  .describe('Where there are several: how many are in which state.')
 
 function countOf(states: readonly BackendStatus['state'][]): z.output<typeof Counts> {
   const counts = { ready: 0, unloaded: 0, starting: 0, failed: 0 }
@@ -41,10 +41,12 @@ function countOf(states: readonly BackendStatus['state'][]): z.output<typeof Cou
 const Ready = answer('Requests can be answered.', {
   status: z.literal('ready'),
   record: z.literal('ready'),
-  model: z.enum(['ready', 'none']).optional().meta({
-    description:
+  model: z
+    .enum(['ready', 'none'])
+    .optional()
+    .describe(
       '`ready` where one can be asked, which may be loaded for it; `none` where HEDDLE_MODEL says so; absent with ?part=record.',
-  }),
+    ),
   models: Counts,
 })
 
@@ -100,9 +102,10 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
         tags: ['service'],
         security: [],
         querystring: z.strictObject({
-          part: z.literal('record').optional().meta({
-            description: '`record` asks for the record alone: it is there while a model is not.',
-          }),
+          part: z
+            .literal('record')
+            .optional()
+            .describe('`record` asks for the record alone: it is there while a model is not.'),
         }),
         response: { 200: Ready, 422: RefusalBody, 500: RefusalBody, 503: NotReady },
       },
@@ -167,7 +170,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
           200: answer('The versions.', {
             min_required_weave_python_version: z
               .string()
-              .meta({ description: 'An older client would stop tracing; every client may try.' }),
+              .describe('An older client would stop tracing; every client may try.'),
             trace_server_version: z.string(),
           }),
           ...refusalContracts(),

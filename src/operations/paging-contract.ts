@@ -3,9 +3,7 @@ import { jsonObject, plainText, projectId } from '../domain/fields.ts'
 
 /** The contract fields of queries that several families share. */
 
-export const query = jsonObject()
-  .nullish()
-  .meta({ description: 'An expression: {"$expr": …}; see docs/queries.md.' })
+export const query = jsonObject().nullish().describe('An expression: {"$expr": …}; see docs/queries.md.')
 
 export const sortBy = (maxLength = 1024) =>
   z
@@ -13,14 +11,14 @@ export const sortBy = (maxLength = 1024) =>
     .max(16)
     .nullish()
 
-export const limit = z.int().min(0).nullish().meta({ description: 'Null means all.' })
+export const limit = z.int().min(0).nullish().describe('Null means all.')
 export const offset = z.int().min(0).nullish().meta({ default: 0 })
 
 /** Of lists of what has a name. */
 export const NamedQuery = z.strictObject({
   project_id: projectId,
-  name: plainText(1024).nullish().meta({ description: 'A part of the name, ignoring case.' }),
-  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at. Default: newest first.' }),
+  name: plainText(1024).nullish().describe('A part of the name, ignoring case.'),
+  sort_by: sortBy().describe('By id, name, created_at or updated_at. Default: newest first.'),
   limit,
   offset,
 })

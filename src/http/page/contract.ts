@@ -3,7 +3,7 @@ import { answer } from '../../domain/fields.ts'
 import { roles } from '../../domain/roles.ts'
 import { pageSessionHeader } from './session-header.ts'
 
-const secret = (description: string) => z.string().min(1).max(1024).optional().meta({ description })
+const secret = (description: string) => z.string().min(1).max(1024).optional().describe(description)
 
 export const SignIn = z
   .object({
@@ -16,29 +16,27 @@ export const SignIn = z
   })
 
 export const SignInWays = answer('How people sign in.', {
-  keys: z.boolean().meta({ description: 'Whether the page accepts keys.' }),
-  issuers: z.array(z.object({ name: z.string(), title: z.string() })).meta({
-    description: 'GET /sign-in/{name} leads a browser to the issuer.',
-  }),
+  keys: z.boolean().describe('Whether the page accepts keys.'),
+  issuers: z
+    .array(z.object({ name: z.string(), title: z.string() }))
+    .describe('GET /sign-in/{name} leads a browser to the issuer.'),
 })
 
 export const SignedOut = answer('The session has ended.', {
-  continue_at: z.string().optional().meta({ description: 'Where the browser signs out of the issuer, too.' }),
+  continue_at: z.string().optional().describe('Where the browser signs out of the issuer, too.'),
 })
 
 export const SignedIn = answer('Who is signed in.', {
   half: z
     .string()
     .optional()
-    .meta({ description: `The page's half of a new session: it is sent back in ${pageSessionHeader}.` }),
+    .describe(`The page's half of a new session: it is sent back in ${pageSessionHeader}.`),
   user: z.string(),
   role: z.enum(['member', 'admin']),
-  entities: z.array(z.string()).meta({ description: '`*` is all of them.' }),
+  entities: z.array(z.string()).describe('`*` is all of them.'),
   grants: z
     .array(z.object({ scope: z.string(), role: z.enum(roles), operations: z.array(z.string()) }))
-    .meta({
-      description: 'What the user may do where, as in GET /me.',
-    }),
-  operations: z.array(z.string()).meta({ description: 'What the user may do somewhere.' }),
+    .describe('What the user may do where, as in GET /me.'),
+  operations: z.array(z.string()).describe('What the user may do somewhere.'),
   version: z.string(),
 })

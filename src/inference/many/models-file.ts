@@ -32,10 +32,10 @@ export const Key = z
         .string({ error: 'the name of an environment variable' })
         .regex(/^[A-Za-z_][A-Za-z0-9_]{0,255}$/, { error: 'the name of an environment variable' })
         .optional()
-        .meta({ description: 'The environment variable that has the key.' }),
-      file: text('the path of a file').optional().meta({
-        description: 'The file that has the key; a relative path starts at the folder of this file.',
-      }),
+        .describe('The environment variable that has the key.'),
+      file: text('the path of a file')
+        .optional()
+        .describe('The file that has the key; a relative path starts at the folder of this file.'),
     },
     { error: issueOfKey },
   )
@@ -54,7 +54,7 @@ function issueOfKey({ code }: { code?: string }): string | undefined {
 const url = z
   .string({ error: 'an address such as https://host/v1' })
   .refine(isAddress, { error: 'an address such as https://host/v1, without a user, a query or a fragment' })
-  .meta({ description: 'Where the server is, with `/v1`.' })
+  .describe('Where the server is, with `/v1`.')
 
 const Address = z.strictObject({
   url,
@@ -63,10 +63,8 @@ const Address = z.strictObject({
     .positive({ error: 'a number above 0, at most 1000' })
     .max(1000, { error: 'a number above 0, at most 1000' })
     .optional()
-    .meta({ description: 'Its share of the requests, relative to the other addresses; 1 by default.' }),
-  key: Key.optional().meta({
-    description: 'The key for this address, where it differs from that of the upstream.',
-  }),
+    .describe('Its share of the requests, relative to the other addresses; 1 by default.'),
+  key: Key.optional().describe('The key for this address, where it differs from that of the upstream.'),
 })
 
 const timeout = whole(100, 3_600_000).optional()
@@ -75,7 +73,7 @@ const retries = whole(0, 5).optional()
 const upstreamKinds = ['auto', 'heddle', 'vllm', 'llama-server', 'openai', 'anthropic'] as const
 
 const Upstream = z.strictObject({
-  name: name.meta({ description: 'The name by which models of this file refer to it.' }),
+  name: name.describe('The name by which models of this file refer to it.'),
   addresses: z
     .array(
       z.union([url, Address], { error: 'an address such as https://host/v1, or {"url", "weight", "key"}' }),
@@ -85,40 +83,33 @@ const Upstream = z.strictObject({
     )
     .min(1, { error: 'a list of 1 to 64 addresses' })
     .max(64, { error: 'a list of 1 to 64 addresses' })
-    .meta({
-      description:
-        'Where the same models are served. A prompt goes to the address that computed its beginning before, or to the one with the least load.',
-    }),
-  key: Key.optional().meta({
-    description: 'The key that is sent to the server. The keys of callers are never sent there.',
-  }),
-  kind: z.enum(upstreamKinds, oneOf(upstreamKinds)).optional().meta({
-    description:
+    .describe(
+      'Where the same models are served. A prompt goes to the address that computed its beginning before, or to the one with the least load.',
+    ),
+  key: Key.optional().describe(
+    'The key that is sent to the server. The keys of callers are never sent there.',
+  ),
+  kind: z
+    .enum(upstreamKinds, oneOf(upstreamKinds))
+    .optional()
+    .describe(
       'The kind of the server, which decides what fields are passed on or refused. `auto`, which is the default, asks the server.',
-  }),
+    ),
   serves: z
     .enum(['named', 'all'], oneOf(['named', 'all']))
     .optional()
-    .meta({
-      description:
-        '`all`: every model that it lists is served under its own name. `named`, which is the default: those that `models` names.',
-    }),
-  timeout: timeout.meta({
-    description: 'Milliseconds that it may send nothing; HEDDLE_UPSTREAM_TIMEOUT by default.',
-  }),
-  retries: retries.meta({
-    description:
-      'How often a request waits and is sent again where the only address answers 429 or 503 with a Retry-After of at most 5 seconds; 0 by default.',
-  }),
-  parallel: whole(1, 4096)
+    .describe(
+      '`all`: every model that it lists is served under its own name. `named`, which is the default: those that `models` names.',
+    ),
+  timeout: timeout.describe('Milliseconds that it may send nothing; HEDDLE_UPSTREAM_TIMEOUT by default.'),
+  retries: retries.describe(
+    'How often a request waits and is sent again where the only address answers 429 or 503 with a Retry-After of at most 5 seconds; 0 by default.',
+  ),
+  parallel: whole(1, 4096).optional().describe('Requests that are sent to it at once; 256 by default.'),
+  queue: whole(0, 100_000).optional().describe('Requests that may wait; HEDDLE_QUEUE by default.'),
+  context: whole(64, 16_777_216)
     .optional()
-    .meta({ description: 'Requests that are sent to it at once; 256 by default.' }),
-  queue: whole(0, 100_000)
-    .optional()
-    .meta({ description: 'Requests that may wait; HEDDLE_QUEUE by default.' }),
-  context: whole(64, 16_777_216).optional().meta({
-    description: 'Tokens that fit into a conversation, where the server does not report it.',
-  }),
+    .describe('Tokens that fit into a conversation, where the server does not report it.'),
 })
 
 const size = (read: (text: string) => unknown, error: string) =>
@@ -127,80 +118,69 @@ const size = (read: (text: string) => unknown, error: string) =>
 const flashAttention = ['auto', 'on', 'off'] as const
 
 const Model = z.strictObject({
-  name: name.meta({ description: 'The value of `model` in requests and answers.' }),
+  name: name.describe('The value of `model` in requests and answers.'),
   aliases: z
     .array(name, { error: 'a list of at most 64 names' })
     .max(64, { error: 'a list of at most 64 names' })
     .optional()
-    .meta({ description: 'Other names of the model.' }),
+    .describe('Other names of the model.'),
   fallbacks: z
     .array(name, { error: 'a list of at most 16 names of models' })
     .max(16, { error: 'a list of at most 16 names of models' })
     .optional()
-    .meta({
-      description:
-        'Models that answer instead, in this order, when this one fails before its answer has begun.',
-    }),
+    .describe('Models that answer instead, in this order, when this one fails before its answer has begun.'),
   file: z
     .string({ error: modelFiles() })
     .refine((text) => isFile(text), { error: modelFiles() })
     .optional()
-    .meta({
-      description:
-        'A model of this machine: `builtin`, `hf:<org>/<repo>[:<quant or file>]`, or the path of a .gguf file; a relative path starts at the folder of this file. It is loaded on demand.',
-    }),
-  context: whole(64, 16_777_216).optional().meta({
-    description: 'Tokens that fit into a conversation; for a model with `file`, HEDDLE_CONTEXT by default.',
-  }),
-  parallel: whole(1, 256).optional().meta({ description: 'With `file`: as HEDDLE_PARALLEL.' }),
-  threads: whole(1, 1024).optional().meta({ description: 'With `file`: as HEDDLE_THREADS.' }),
-  batch: whole(32, 8192).optional().meta({ description: 'With `file`: as HEDDLE_BATCH.' }),
+    .describe(
+      'A model of this machine: `builtin`, `hf:<org>/<repo>[:<quant or file>]`, or the path of a .gguf file; a relative path starts at the folder of this file. It is loaded on demand.',
+    ),
+  context: whole(64, 16_777_216)
+    .optional()
+    .describe('Tokens that fit into a conversation; for a model with `file`, HEDDLE_CONTEXT by default.'),
+  parallel: whole(1, 256).optional().describe('With `file`: as HEDDLE_PARALLEL.'),
+  threads: whole(1, 1024).optional().describe('With `file`: as HEDDLE_THREADS.'),
+  batch: whole(32, 8192).optional().describe('With `file`: as HEDDLE_BATCH.'),
   lora: z
     .record(name, text('the path of a .gguf file'), { error: 'an object of names and paths' })
     .optional()
-    .meta({
-      description:
-        'With `file`: LoRA adapters, by the names under which they are served; a relative path starts at the folder of this file.',
-    }),
-  speculation: z.boolean({ error: 'true or false' }).optional().meta({
-    description: 'With `file`: whether tokens are guessed ahead, as HEDDLE_SPECULATION.',
-  }),
+    .describe(
+      'With `file`: LoRA adapters, by the names under which they are served; a relative path starts at the folder of this file.',
+    ),
+  speculation: z
+    .boolean({ error: 'true or false' })
+    .optional()
+    .describe('With `file`: whether tokens are guessed ahead, as HEDDLE_SPECULATION.'),
   prompt_cache: size(cacheSizeOf, acceptedCacheSize)
     .optional()
-    .meta({ description: 'With `file`: as HEDDLE_PROMPT_CACHE, such as `4GiB`, `auto` or `off`.' }),
+    .describe('With `file`: as HEDDLE_PROMPT_CACHE, such as `4GiB`, `auto` or `off`.'),
   prompt_cache_disk: size(diskSizeOf, acceptedDiskSize)
     .optional()
-    .meta({ description: 'With `file`: as HEDDLE_PROMPT_CACHE_DISK, such as `20GiB` or `off`.' }),
-  kv_keys: z
-    .enum(kvChoices, oneOf(kvChoices))
-    .optional()
-    .meta({ description: 'With `file`: as HEDDLE_KV_KEYS.' }),
-  kv_values: z
-    .enum(kvChoices, oneOf(kvChoices))
-    .optional()
-    .meta({ description: 'With `file`: as HEDDLE_KV_VALUES.' }),
+    .describe('With `file`: as HEDDLE_PROMPT_CACHE_DISK, such as `20GiB` or `off`.'),
+  kv_keys: z.enum(kvChoices, oneOf(kvChoices)).optional().describe('With `file`: as HEDDLE_KV_KEYS.'),
+  kv_values: z.enum(kvChoices, oneOf(kvChoices)).optional().describe('With `file`: as HEDDLE_KV_VALUES.'),
   flash_attention: z
     .enum(flashAttention, oneOf(flashAttention))
     .optional()
-    .meta({ description: 'With `file`: as HEDDLE_FLASH_ATTENTION.' }),
-  preload: z.boolean({ error: 'true or false' }).optional().meta({
-    description: 'With `file`: loaded when the server starts, as far as memory allows.',
-  }),
-  upstream: name
+    .describe('With `file`: as HEDDLE_FLASH_ATTENTION.'),
+  preload: z
+    .boolean({ error: 'true or false' })
     .optional()
-    .meta({ description: 'A model of another server: the name of one of `upstreams`.' }),
-  model: text('the name of the model on that server', 512).optional().meta({
-    description: 'With `upstream`: its name there, where that differs.',
-  }),
-  timeout: timeout.meta({ description: 'With `upstream`: as there, for this model.' }),
-  retries: retries.meta({ description: 'With `upstream`: as there, for this model.' }),
+    .describe('With `file`: loaded when the server starts, as far as memory allows.'),
+  upstream: name.optional().describe('A model of another server: the name of one of `upstreams`.'),
+  model: text('the name of the model on that server', 512)
+    .optional()
+    .describe('With `upstream`: its name there, where that differs.'),
+  timeout: timeout.describe('With `upstream`: as there, for this model.'),
+  retries: retries.describe('With `upstream`: as there, for this model.'),
 })
 
 const ModelsFile = z.strictObject({
   $schema: z.string().optional(),
-  default: name.optional().meta({
-    description: 'The model of requests that name none; the first of `models` by default.',
-  }),
+  default: name
+    .optional()
+    .describe('The model of requests that name none; the first of `models` by default.'),
   models: z
     .array(Model, { error: `a list of at most ${maxModels} models` })
     .max(maxModels, { error: `a list of at most ${maxModels} models` })

@@ -7,9 +7,9 @@ export const maxTurns = 50
 
 const flags = {
   include_feedback: flag(false),
-  include_model_tool_calls: flag(false).meta({
-    description: 'Adds calls of tools that a model asked for and that no span ran.',
-  }),
+  include_model_tool_calls: flag(false).describe(
+    'Adds calls of tools that a model asked for and that no span ran.',
+  ),
 }
 
 export const TraceChatBody = z.strictObject({ project_id: projectId, trace_id: traceId, ...flags })
@@ -59,12 +59,13 @@ const payloads = {
 export type ChatType = keyof typeof payloads
 
 const Message = z.object({
-  type: z.enum(Object.keys(payloads) as ChatType[]).meta({
-    description:
+  type: z
+    .enum(Object.keys(payloads) as ChatType[])
+    .describe(
       'Never agent_handoff: no convention says of a span that it is one. The next agent has an agent_start.',
-  }),
+    ),
   span_id: z.string(),
-  agent_name: text.meta({ description: 'Of the span, else of the nearest one above that names one.' }),
+  agent_name: text.describe('Of the span, else of the nearest one above that names one.'),
   agent_version: text,
   status_code: status,
   status_message: text,
@@ -93,7 +94,7 @@ const Turn = z.object({
 })
 export type ChatTurn = z.output<typeof Turn>
 
-export const TraceChatAnswer = Turn.meta({ description: 'The turn of a trace, as a chat.' })
+export const TraceChatAnswer = Turn.describe('The turn of a trace, as a chat.')
 
 export const ConversationChatAnswer = answer(
   'The newest turns of a conversation, the oldest of them first.',
@@ -101,10 +102,10 @@ export const ConversationChatAnswer = answer(
     conversation_id: z.string(),
     turns: z.array(Turn),
     total_turns: z.int().min(0),
-    has_more: z.boolean().meta({ description: 'There are older turns.' }),
+    has_more: z.boolean().describe('There are older turns.'),
     limit: z.int(),
     offset: z.int(),
-    total_cost_usd: number.meta({ description: 'Of all its turns.' }),
-    feedback: z.array(SpanFeedback).meta({ description: 'About the whole conversation.' }),
+    total_cost_usd: number.describe('Of all its turns.'),
+    feedback: z.array(SpanFeedback).describe('About the whole conversation.'),
   },
 )

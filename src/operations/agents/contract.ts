@@ -10,7 +10,7 @@ export const unsupported = (why: string) =>
     .array(z.union([z.string(), z.object({})]))
     .max(0, `is not supported: ${why}; expected an empty list, null, or no such field`)
     .nullish()
-    .meta({ description: `Only an empty list is accepted: ${why}.` })
+    .describe(`Only an empty list is accepted: ${why}.`)
 
 export const page = (most: number, absent: number) => ({
   limit: z.int().min(0).max(most).nullish().meta({ default: absent }),
@@ -21,8 +21,8 @@ export const direction = z.enum(['asc', 'desc']).nullish().meta({ default: 'desc
 
 /** From, and up to but not including. */
 export const startedRange = {
-  started_after: dateTime.nullish().meta({ description: 'Included.' }),
-  started_before: dateTime.nullish().meta({ description: 'Excluded.' }),
+  started_after: dateTime.nullish().describe('Included.'),
+  started_before: dateTime.nullish().describe('Excluded.'),
 }
 
 export const agentName = plainText(512)
@@ -35,11 +35,11 @@ const list = {
     .array(z.strictObject({ field: z.enum(agentFields), direction }))
     .max(agentFields.length)
     .nullish()
-    .meta({ description: 'Default: the one seen last first.' }),
+    .describe('Default: the one seen last first.'),
   ...page(maxAgents, defaultAgents),
   ...startedRange,
   include_costs: flag(false),
-  include_details: flag(false).meta({ description: 'Adds the median and 95th percentile of durations.' }),
+  include_details: flag(false).describe('Adds the median and 95th percentile of durations.'),
 }
 
 export const AgentsBody = z.strictObject({
@@ -66,7 +66,7 @@ const sums = explained({
   last_seen: [z.iso.datetime(), 'When its last call ended, or began if it runs.'],
   total_cost_usd: [z.number().nullish(), 'With include_costs: by the prices of the project; null without.'],
 })
-const total_count = z.int().min(0).meta({ description: 'Rows of all pages.' })
+const total_count = z.int().min(0).describe('Rows of all pages.')
 
 export const AgentsAnswer = answer('The agents of a project.', {
   agents: z.array(z.object({ agent_name: z.string(), ...sums })),
@@ -96,7 +96,7 @@ export const AttributesAnswer = answer('Attributes of the newest spans beside th
       source: z.enum(Object.values(attributeSources)),
       key: z.string(),
       value_type: z.enum(Object.keys(attributeSources) as AttributeType[]),
-      span_count: z.int().min(1).meta({ description: 'Among the spans that were read, at most 1,000.' }),
+      span_count: z.int().min(1).describe('Among the spans that were read, at most 1,000.'),
     }),
   ),
   limit: z.int(),

@@ -13,12 +13,12 @@ export const AgentSearchBody = z
     }),
     trace_id: plainText(128).nullish(),
     conversation_id: plainText(512).nullish(),
-    agent_name: agentName.nullish().meta({ description: 'Only calls that name this agent.' }),
+    agent_name: agentName.nullish().describe('Only calls that name this agent.'),
     provider_name: plainText(512).nullish(),
     request_model: plainText(512).nullish(),
     roles: unsupported('the index does not know who said a word'),
     ...startedRange,
-    truncate_content: flag(true).meta({ description: 'Only true: matches are excerpts.' }),
+    truncate_content: flag(true).describe('Only true: matches are excerpts.'),
     ...page(1_000, defaultConversations),
   })
   .refine(({ truncate_content }) => truncate_content !== false, {
@@ -34,16 +34,14 @@ export const AgentSearchAnswer = answer(
   {
     results: z.array(
       z.object({
-        conversation_id: z.string().meta({ description: '__NO_CONVERSATION__ of calls outside of any.' }),
+        conversation_id: z.string().describe('__NO_CONVERSATION__ of calls outside of any.'),
         conversation_name: text,
         agent_name: text,
         matched_messages: z.array(
           z.object({
             span_id: z.string(),
             trace_id: z.string(),
-            role: z
-              .enum(['', 'user', 'assistant'])
-              .meta({ description: 'user of inputs, assistant of outputs.' }),
+            role: z.enum(['', 'user', 'assistant']).describe('user of inputs, assistant of outputs.'),
             content_preview: z.string(),
             content_digest: z.string(),
             started_at: z.iso.datetime(),

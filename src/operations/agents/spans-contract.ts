@@ -33,33 +33,35 @@ const sort = (field: z.ZodType<string>) => z.array(z.strictObject({ field, direc
 export const SpansBody = z
   .strictObject({
     project_id: projectId,
-    query: query.meta({
-      description:
-        'Over fields of spans such as agent_name or gen_ai.agent.name; any other name is a path inside the attributes.',
-    }),
-    group_by: z.array(groupRef).max(5).nullish().meta({ description: 'Answers groups instead of spans.' }),
-    sort_by: sort(plainText(1024).min(1)).meta({
-      description: 'Fields of spans, the newest first by default; of groups their sums, the last seen first.',
-    }),
+    query: query.describe(
+      'Over fields of spans such as agent_name or gen_ai.agent.name; any other name is a path inside the attributes.',
+    ),
+    group_by: z.array(groupRef).max(5).nullish().describe('Answers groups instead of spans.'),
+    sort_by: sort(plainText(1024).min(1)).describe(
+      'Fields of spans, the newest first by default; of groups their sums, the last seen first.',
+    ),
     ...page(maxSpans, defaultSpans),
     ...startedRange,
-    include_details: flag(false).meta({
-      description: `Adds messages, arguments, attributes and the dump of the span, of at most ${maxDetailed} spans.`,
-    }),
+    include_details: flag(false).describe(
+      `Adds messages, arguments, attributes and the dump of the span, of at most ${maxDetailed} spans.`,
+    ),
     include_costs: flag(false),
-    measures: z.array(Measure).max(20).nullish().meta({ description: 'Further figures of groups.' }),
-    group_filters: z.array(GroupFilter).max(20).nullish().meta({
-      description: 'Only groups whose measure is within min and max.',
-    }),
+    measures: z.array(Measure).max(20).nullish().describe('Further figures of groups.'),
+    group_filters: z
+      .array(GroupFilter)
+      .max(20)
+      .nullish()
+      .describe('Only groups whose measure is within min and max.'),
     group_distributions: unsupported('distributions are not computed'),
-    custom_attr_columns: z.array(attributeRef).max(50).nullish().meta({
-      description: 'Adds these attributes to spans, where they have the type of their source.',
-    }),
+    custom_attr_columns: z
+      .array(attributeRef)
+      .max(50)
+      .nullish()
+      .describe('Adds these attributes to spans, where they have the type of their source.'),
     insight_filters: unsupported('they need clusters that only Weave computes'),
-    signal_filters: SignalFilters.meta({
-      description:
-        'Only conversations with these signals, in feedback since started_after: at most 200,000. Needs group_by.',
-    }),
+    signal_filters: SignalFilters.describe(
+      'Only conversations with these signals, in feedback since started_after: at most 200,000. Needs group_by.',
+    ),
   })
   .refine(({ include_details, limit }) => !include_details || (limit ?? defaultSpans) <= maxDetailed, {
     path: ['limit'],
@@ -87,16 +89,16 @@ export type SpansBody = z.output<typeof SpansBody>
 
 const text = z.string().nullable()
 const number = z.number().nullable()
-const attributeMap = z.record(z.string(), z.unknown()).meta({
-  description: 'Those of custom_attr_columns that the span has.',
-})
+const attributeMap = z
+  .record(z.string(), z.unknown())
+  .describe('Those of custom_attr_columns that the span has.')
 const message = z.object({ role: z.string(), content: z.string(), finish_reason: text })
 
 const detailed = <Name extends string, Field extends z.ZodType>(paths: Record<Name, string>, field: Field) =>
   Object.fromEntries(
     Object.entries(paths).map(([name, path]) => [
       name,
-      field.meta({ description: `${path}; this and what follows only with include_details.` }),
+      field.describe(`${path}; this and what follows only with include_details.`),
     ]),
   ) as Record<Name, Field>
 
@@ -121,10 +123,8 @@ export const Span = z.object({
   output_tokens: number,
   cache_read_input_tokens: number,
   cache_creation_input_tokens: number,
-  total_cost_usd: number.meta({ description: 'Null without include_costs, and without a price.' }),
-  input_cost_usd: number.meta({
-    description: 'With tokens of a cache. Null where a client states the cost.',
-  }),
+  total_cost_usd: number.describe('Null without include_costs, and without a price.'),
+  input_cost_usd: number.describe('With tokens of a cache. Null where a client states the cost.'),
   output_cost_usd: number,
   ...detailed(detailTexts, text.optional()),
   ...detailed(detailNumbers, number.optional()),
@@ -146,10 +146,10 @@ export const Span = z.object({
 })
 
 const sum = z.number()
-const cost = number.meta({ description: 'Null without include_costs, and without a price.' })
+const cost = number.describe('Null without include_costs, and without a price.')
 const sumNames = Object.keys(groupSums) as GroupSum[]
 const seen = z.iso.datetime()
-const nameList = z.array(z.string()).meta({ description: 'At most 100.' })
+const nameList = z.array(z.string()).describe('At most 100.')
 const end = z.object({ role: z.string(), text: z.string() }).nullable()
 
 const Group = z.object({
@@ -161,23 +161,23 @@ const Group = z.object({
     GroupList,
     typeof nameList
   >),
-  total_reasoning_tokens: number.meta({
-    description: `This and the names of providers and conversations are read from attributes, where the groups of a page have at most ${maxAttributed} spans; else null and empty.`,
-  }),
+  total_reasoning_tokens: number.describe(
+    `This and the names of providers and conversations are read from attributes, where the groups of a page have at most ${maxAttributed} spans; else null and empty.`,
+  ),
   provider_names: nameList,
   conversation_names: nameList,
-  first_message: end.meta({ description: 'What was asked first; only of groups by conversation_id alone.' }),
-  last_message: end.meta({ description: 'What was answered last.' }),
+  first_message: end.describe('What was asked first; only of groups by conversation_id alone.'),
+  last_message: end.describe('What was answered last.'),
   ...(Object.fromEntries(groupCosts.map((name) => [name, cost])) as Record<GroupCost, typeof cost>),
   metrics: z
     .record(z.string(), z.union([z.number(), z.string(), z.null()]))
-    .meta({ description: 'The measures by their aliases.' }),
+    .describe('The measures by their aliases.'),
 })
 
 export const SpansAnswer = answer('Spans, or groups of them where group_by is given.', {
   spans: z.array(Span),
   groups: z.array(Group),
-  total_count: z.int().min(0).meta({ description: 'Spans or groups of all pages.' }),
+  total_count: z.int().min(0).describe('Spans or groups of all pages.'),
 })
 
 const maxConversations = 10_000
@@ -186,9 +186,9 @@ export const maxBriefSpans = 100_000
 
 export const ConversationSpansBody = z.strictObject({
   project_id: projectId,
-  conversation_ids: shortList(plainText(512), maxConversations).meta({
-    description: `At most ${maxConversations}, with at most ${maxBriefSpans} spans that are shown.`,
-  }),
+  conversation_ids: shortList(plainText(512), maxConversations).describe(
+    `At most ${maxConversations}, with at most ${maxBriefSpans} spans that are shown.`,
+  ),
   ...startedRange,
 })
 export type ConversationSpansBody = z.output<typeof ConversationSpansBody>
@@ -217,10 +217,10 @@ export const ConversationSpansAnswer = answer('The spans of each conversation th
             duration_ms: number,
           }),
         )
-        .meta({ description: 'The first 200 by their start.' }),
+        .describe('The first 200 by their start.'),
       spans_feedback: z
         .array(SpanFeedback)
-        .meta({ description: 'What was said about them; trace_id is null of the whole conversation.' }),
+        .describe('What was said about them; trace_id is null of the whole conversation.'),
     }),
   ),
 })

@@ -11,13 +11,15 @@ const valueTypes = ['number', 'boolean', 'string'] as const
 export const defaultBins = 24
 
 const Metric = z.strictObject({
-  alias: columnName.meta({
-    description: 'Names the columns: avg_<alias>. Without value it is also the field that is read.',
-  }),
+  alias: columnName.describe(
+    'Names the columns: avg_<alias>. Without value it is also the field that is read.',
+  ),
   value_type: z.enum(valueTypes).nullish().meta({ default: 'number' }),
-  aggregations: z.array(aggregationName).max(8).nullish().meta({
-    description: 'Default: sum of numbers; count_true and count_false of booleans; count of strings.',
-  }),
+  aggregations: z
+    .array(aggregationName)
+    .max(8)
+    .nullish()
+    .describe('Default: sum of numbers; count_true and count_false of booleans; count of strings.'),
   percentiles,
   value: valueRef.nullish(),
 })
@@ -36,13 +38,13 @@ export const SpanStatsBody = withRange(
     bucket_by: z
       .strictObject({
         type: z.enum(['time', 'number']),
-        value: valueRef.nullish().meta({ description: 'Of number: what is put into buckets.' }),
+        value: valueRef.nullish().describe('Of number: what is put into buckets.'),
         bins: z.int().min(1).max(200).nullish().meta({ default: defaultBins }),
-        min: z.number().nullish().meta({ description: 'Default: the smallest value.' }),
-        max: z.number().nullish().meta({ description: 'Default: the largest value.' }),
+        min: z.number().nullish().describe('Default: the smallest value.'),
+        max: z.number().nullish().describe('Default: the largest value.'),
         alias: columnName
           .nullish()
-          .meta({ description: 'Has no effect: columns are bucket_index, bucket_min, bucket_max.' }),
+          .describe('Has no effect: columns are bucket_index, bucket_min, bucket_max.'),
         group_by: unsupported('buckets of figures of groups are not computed'),
         measure: z
           .null({ error: 'is not supported: buckets of figures of groups are not computed' })
@@ -58,9 +60,9 @@ export const SpanStatsBody = withRange(
       })
       .nullish(),
     group_filters: unsupported('spans are filtered by the query'),
-    signal_filters: SignalFilters.meta({
-      description: 'Only conversations with these signals, in feedback since start: at most 200,000.',
-    }),
+    signal_filters: SignalFilters.describe(
+      'Only conversations with these signals, in feedback since start: at most 200,000.',
+    ),
   }),
 )
 export type SpanStatsBody = z.output<typeof SpanStatsBody>
@@ -75,11 +77,11 @@ export const SpanStatsAnswer = answer('Figures by time and group. Empty buckets 
       name: z.string(),
       role: z.enum(['time', 'bucket', 'group', 'metric']),
       value_type: z.enum(['datetime', 'string', 'number']),
-      metric: text.meta({ description: 'The alias of the metric.' }),
-      aggregation: text.meta({ description: 'sum, or p95, for example.' }),
+      metric: text.describe('The alias of the metric.'),
+      aggregation: text.describe('sum, or p95, for example.'),
     }),
   ),
   rows: z
     .array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
-    .meta({ description: 'By the names of the columns.' }),
+    .describe('By the names of the columns.'),
 })

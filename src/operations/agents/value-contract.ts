@@ -30,7 +30,7 @@ export const groupRef = z.strictObject({
       description: 'A field of spans, or a path inside the attributes of calls.',
     }),
   key,
-  alias: columnName.nullish().meta({ description: 'The name in the answer; default: key.' }),
+  alias: columnName.nullish().describe('The name in the answer; default: key.'),
 })
 
 /** What figures are made of. */
@@ -72,9 +72,9 @@ export const Measure = z
   .strictObject({
     alias: columnName,
     aggregation: aggregationName,
-    value: valueRef.nullish().meta({ description: 'Only count may be without one: it counts spans.' }),
+    value: valueRef.nullish().describe('Only count may be without one: it counts spans.'),
     value_type: z.enum(valueTypes).nullish(),
-    filter: query.meta({ description: 'Only spans for which it holds.' }),
+    filter: query.describe('Only spans for which it holds.'),
   })
   .refine(({ aggregation, value }) => value != null || aggregation === 'count', {
     path: ['value'],
@@ -90,10 +90,10 @@ const bound = z.union([z.number(), dateTime]).nullish()
 
 export const GroupFilter = z
   .strictObject({
-    group_by: z.array(groupRef).max(5).nullish().meta({ description: 'None, or that of the request.' }),
+    group_by: z.array(groupRef).max(5).nullish().describe('None, or that of the request.'),
     measure: Measure,
-    min: bound.meta({ description: 'Included; a number, or a date-time.' }),
-    max: bound.meta({ description: 'Included.' }),
+    min: bound.describe('Included; a number, or a date-time.'),
+    max: bound.describe('Included.'),
   })
   .refine(({ min, max }) => min != null || max != null, {
     path: ['min'],
@@ -107,18 +107,18 @@ export const SignalFilters = z
       .array(plainText(256).min(1))
       .max(20)
       .nullish()
-      .meta({ description: 'Each was given to the conversation, or to a call of it.' }),
+      .describe('Each was given to the conversation, or to a call of it.'),
     ratings: z
       .array(
         z.strictObject({
-          scorer_key: plainText(256).min(1).meta({ description: 'The name of a rating.' }),
+          scorer_key: plainText(256).min(1).describe('The name of a rating.'),
           op: z.enum(['gte', 'gt', 'lte', 'lt', 'eq']),
           value: z.number(),
         }),
       )
       .max(20)
       .nullish()
-      .meta({ description: 'For each there is such a rating.' }),
+      .describe('For each there is such a rating.'),
   })
   .nullish()
 export type SignalFilters = NonNullable<z.output<typeof SignalFilters>>

@@ -15,28 +15,31 @@ const hasOneBound = ({ below, above }: { below?: unknown; above?: unknown }) =>
   (below == null) !== (above == null)
 const oneBound = { error: 'expected either below or above' }
 
-const scorer = plainText(512).min(1).nullish().meta({
-  description: 'The name after wandb.runnable. in feedback_type. Default: any scorer.',
-})
-const path = plainText(1024).min(1).nullish().meta({
-  description: 'The path of the score inside payload.output. Default: the output itself.',
-})
+const scorer = plainText(512)
+  .min(1)
+  .nullish()
+  .describe('The name after wandb.runnable. in feedback_type. Default: any scorer.')
+const path = plainText(1024)
+  .min(1)
+  .nullish()
+  .describe('The path of the score inside payload.output. Default: the output itself.')
 
 const Score = z.strictObject({ scorer, path, below: bound, above: bound }).refine(hasOneBound, oneBound)
 
 const Window = z
   .strictObject({
-    measure: z.enum(measures).meta({
-      description:
+    measure: z
+      .enum(measures)
+      .describe(
         'Of the calls that began in the window; error_rate is the share of ended calls with an exception, cost by the prices of the project. score_avg is of the scores that came in it.',
-    }),
+      ),
     scorer,
     path,
     seconds: z
       .int()
       .min(60)
       .max(7 * 24 * 3_600)
-      .meta({ description: 'The length of the window.' }),
+      .describe('The length of the window.'),
     below: bound,
     above: bound,
     min_count: z.int().min(1).max(1_000_000).nullish().meta({
@@ -48,17 +51,19 @@ const Window = z
 
 const Decision = z
   .strictObject({
-    question: plainText(1_024).min(1).nullish().meta({
-      description: 'The name or id of the question. Default: any.',
-    }),
-    answer: plainText(1_024).nullish().meta({
-      description:
+    question: plainText(1_024).min(1).nullish().describe('The name or id of the question. Default: any.'),
+    answer: plainText(1_024)
+      .nullish()
+      .describe(
         'A value of a choice, a label of a score, true or false. Without a bound it has to be the likeliest.',
-    }),
+      ),
     below: z.number().min(0).max(1).nullish(),
-    above: z.number().min(0).max(1).nullish().meta({
-      description: 'Of the probability of the answer; without one, of true or of the likeliest.',
-    }),
+    above: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullish()
+      .describe('Of the probability of the answer; without one, of true or of the likeliest.'),
   })
   .refine(({ answer, below, above }) => (answer ?? below ?? above) != null, {
     error: 'expected an answer, below or above',
@@ -66,51 +71,51 @@ const Decision = z
   .refine(({ below, above }) => below == null || above == null, oneBound)
 
 const Queue = z.strictObject({
-  queue_id: id.nullish().meta({ description: 'Default: any queue of the project.' }),
-  waiting: z.int().min(0).max(10_000).meta({
-    description: 'So many items, or more, that nobody has completed or skipped. With 0, none any more.',
-  }),
+  queue_id: id.nullish().describe('Default: any queue of the project.'),
+  waiting: z
+    .int()
+    .min(0)
+    .max(10_000)
+    .describe('So many items, or more, that nobody has completed or skipped. With 0, none any more.'),
 })
 
 const Budget = z.strictObject({
-  share: z.number().min(0.01).max(1).meta({ description: 'Spent of the amount, from 0.01 to 1.' }),
+  share: z.number().min(0.01).max(1).describe('Spent of the amount, from 0.01 to 1.'),
 })
 
 const name = plainText(200).min(1)
-const endpointIds = z.array(id).max(20).nullish().meta({ description: 'Default: all endpoints.' })
+const endpointIds = z.array(id).max(20).nullish().describe('Default: all endpoints.')
 
 const settings = {
-  filter: CallsFilter.nullish().meta({ description: 'Of call and window: which calls, as in queries.' }),
-  query: query.meta({
-    description: 'An expression over calls, or for score over feedback: {"$expr": …}; see docs/queries.md.',
-  }),
-  score: Score.nullish().meta({ description: 'Of score: fires for a score below or above a number.' }),
-  decision: Decision.nullish().meta({ description: 'Of decision: which answer, or its probability.' }),
-  queue: Queue.nullish().meta({
-    description: 'Of queue: fires whenever so many items wait and fewer did before, or none any more.',
-  }),
-  budget: Budget.nullish().meta({
-    description: 'Of budget: fires once in each window of each budget of the project.',
-  }),
-  window: Window.nullish().meta({ description: 'Of window: which figure, and its bound.' }),
+  filter: CallsFilter.nullish().describe('Of call and window: which calls, as in queries.'),
+  query: query.describe(
+    'An expression over calls, or for score over feedback: {"$expr": …}; see docs/queries.md.',
+  ),
+  score: Score.nullish().describe('Of score: fires for a score below or above a number.'),
+  decision: Decision.nullish().describe('Of decision: which answer, or its probability.'),
+  queue: Queue.nullish().describe(
+    'Of queue: fires whenever so many items wait and fewer did before, or none any more.',
+  ),
+  budget: Budget.nullish().describe('Of budget: fires once in each window of each budget of the project.'),
+  window: Window.nullish().describe('Of window: which figure, and its bound.'),
   severity: z.enum(severities).nullish().meta({ default: 'error' }),
   cooldown_seconds: z
     .int()
     .min(0)
     .max(7 * 24 * 3_600)
     .nullish()
-    .meta({
-      description:
-        'After a message, matches are counted and not sent for so long. Default: 0, and for window its length.',
-    }),
+    .describe(
+      'After a message, matches are counted and not sent for so long. Default: 0, and for window its length.',
+    ),
   endpoint_ids: endpointIds,
   active: z.boolean().nullish().meta({ default: true }),
 }
 
-const on = z.enum(watchedThings).meta({
-  description:
+const on = z
+  .enum(watchedThings)
+  .describe(
     'What it watches: each call as it ends, each score or other feedback, typed decisions, queues or budgets of the project, or figures of a window.',
-})
+  )
 
 export const CreateRuleBody = z.strictObject({ project_id: projectId, name, on, ...settings })
 export type CreateRuleBody = z.output<typeof CreateRuleBody>
@@ -120,7 +125,7 @@ export type TryRuleBody = z.output<typeof TryRuleBody>
 
 export const UpdateRuleBody = z.strictObject({
   project_id: projectId,
-  name: name.optional().meta({ description: 'An absent field keeps its value; null resets it.' }),
+  name: name.optional().describe('An absent field keeps its value; null resets it.'),
   ...settings,
 })
 export type UpdateRuleBody = z.output<typeof UpdateRuleBody>
@@ -145,10 +150,8 @@ const RuleRecord = z.object({
   cooldown_seconds: count,
   endpoint_ids: z.array(z.string()).nullable(),
   active: z.boolean(),
-  firing: z
-    .boolean()
-    .meta({ description: 'Whether the condition held in the last window that was decided.' }),
-  suppressed: count.meta({ description: 'Matches that the cool-down has held back since the last message.' }),
+  firing: z.boolean().describe('Whether the condition held in the last window that was decided.'),
+  suppressed: count.describe('Matches that the cool-down has held back since the last message.'),
   created_at: time,
   created_by: z.string(),
   updated_at: time,
@@ -157,22 +160,24 @@ export const RuleAnswer = answer('The current state of the rule.', { rule: RuleR
 export const RulesAnswer = answer('The rules of the project, oldest first.', { rules: z.array(RuleRecord) })
 
 export const TryAnswer = answer('What would have been sent in the last day.', {
-  matches: count.meta({
-    description:
-      'Calls, scores, decisions or windows that meet the condition, times at which a queue did, budgets that do now.',
-  }),
-  messages: count.meta({ description: 'What the cool-down leaves of them.' }),
-  is_complete: z.boolean().meta({ description: 'False if only the latest 10000 were looked at.' }),
-  examples: z.array(z.object({ subject: z.string(), at: time, value: z.number().nullable() })).meta({
-    description: 'The latest twenty.',
-  }),
+  matches: count.describe(
+    'Calls, scores, decisions or windows that meet the condition, times at which a queue did, budgets that do now.',
+  ),
+  messages: count.describe('What the cool-down leaves of them.'),
+  is_complete: z.boolean().describe('False if only the latest 10000 were looked at.'),
+  examples: z
+    .array(z.object({ subject: z.string(), at: time, value: z.number().nullable() }))
+    .describe('The latest twenty.'),
 })
 
-const url = plainText(2048).meta({ description: 'https://…; of pagerduty, if not its usual address.' })
-const routingKey = plainText(64).min(1).meta({ description: 'Of pagerduty: the integration key.' })
-const types = z.array(z.enum(eventTypes)).min(1).max(eventTypes.length).nullish().meta({
-  description: 'Only events of these types. Default: all.',
-})
+const url = plainText(2048).describe('https://…; of pagerduty, if not its usual address.')
+const routingKey = plainText(64).min(1).describe('Of pagerduty: the integration key.')
+const types = z
+  .array(z.enum(eventTypes))
+  .min(1)
+  .max(eventTypes.length)
+  .nullish()
+  .describe('Only events of these types. Default: all.')
 
 export const CreateEndpointBody = z.strictObject({
   project_id: projectId,
@@ -186,7 +191,7 @@ export type CreateEndpointBody = z.output<typeof CreateEndpointBody>
 
 export const UpdateEndpointBody = z.strictObject({
   project_id: projectId,
-  name: name.optional().meta({ description: 'An absent field keeps its value.' }),
+  name: name.optional().describe('An absent field keeps its value.'),
   url: url.optional(),
   routing_key: routingKey.optional(),
   types,
@@ -211,16 +216,16 @@ const EndpointRecord = z.object({
   project_id: z.string(),
   name: z.string(),
   format: z.enum(formats),
-  url: z.string().meta({ description: 'Without what may be secret in it.' }),
+  url: z.string().describe('Without what may be secret in it.'),
   types: z.array(z.enum(eventTypes)).nullable(),
   active: z.boolean(),
-  stopped: z.string().nullable().meta({ description: 'Why the server has switched it off.' }),
-  failures: count.meta({ description: 'Failed tries since the last success.' }),
+  stopped: z.string().nullable().describe('Why the server has switched it off.'),
+  failures: count.describe('Failed tries since the last success.'),
   failing_since: time.nullable(),
   pending: count,
   sent: count,
   dead: count,
-  dropped: count.meta({ description: 'Given up because more than 10000 deliveries waited.' }),
+  dropped: count.describe('Given up because more than 10000 deliveries waited.'),
   created_at: time,
   created_by: z.string(),
   updated_at: time,
@@ -231,7 +236,7 @@ export const EndpointsAnswer = answer('The endpoints of the project, oldest firs
 })
 export const SecretAnswer = answer('The endpoint, and its secret, which is never shown again.', {
   endpoint: EndpointRecord,
-  secret: z.string().meta({ description: 'Signs messages as Standard Webhooks say: whsec_…' }),
+  secret: z.string().describe('Signs messages as Standard Webhooks say: whsec_…'),
 })
 
 export const TestAnswer = answer('The event that is on its way.', { event_id: z.string() })
@@ -243,8 +248,8 @@ export const EventsBody = z.strictObject({
   rule_id: id.nullish(),
   endpoint_id: id.nullish(),
   type: z.enum(eventTypes).nullish(),
-  state: state.nullish().meta({ description: 'Only events with a delivery in this state.' }),
-  before: id.nullish().meta({ description: 'Only events older than the one with this id: the next page.' }),
+  state: state.nullish().describe('Only events with a delivery in this state.'),
+  before: id.nullish().describe('Only events older than the one with this id: the next page.'),
   limit: z.int().min(1).max(1_000).nullish().meta({ default: 100 }),
 })
 export type EventsBody = z.output<typeof EventsBody>
@@ -252,7 +257,7 @@ export type EventsBody = z.output<typeof EventsBody>
 export const EventsAnswer = answer('Events and their deliveries, newest first.', {
   events: z.array(
     z.object({
-      id: z.string().meta({ description: 'The webhook-id of its messages.' }),
+      id: z.string().describe('The webhook-id of its messages.'),
       type: z.enum(eventTypes),
       rule_id: z.string().nullable(),
       timestamp: time,
@@ -263,7 +268,7 @@ export const EventsAnswer = answer('Events and their deliveries, newest first.',
           state,
           tries: count,
           next_at: time.nullable(),
-          status: count.nullable().meta({ description: 'Of the last answer.' }),
+          status: count.nullable().describe('Of the last answer.'),
           error: z.string().nullable(),
           updated_at: time,
         }),
@@ -276,9 +281,9 @@ export const maxReplayed = 1_000
 
 export const ReplayBody = z.strictObject({
   project_id: projectId,
-  event_ids: shortList(id, maxReplayed).nullish().meta({
-    description: 'These events, whatever became of them. Default: all dead deliveries of the range.',
-  }),
+  event_ids: shortList(id, maxReplayed)
+    .nullish()
+    .describe('These events, whatever became of them. Default: all dead deliveries of the range.'),
   after: dateTime.nullish(),
   before: dateTime.nullish(),
 })

@@ -5,17 +5,15 @@ import { expiresAfter, pageAfter, pageOf } from '../wire-files/contract.ts'
 const endpoints = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/v1/responses'] as const
 
 export const CreateBatchBody = z.object({
-  input_file_id: plainText(512)
-    .min(1)
-    .meta({ description: 'A file with the purpose `batch`: one request per line.' }),
-  endpoint: z.enum(endpoints).meta({ description: 'Where every line is asked.' }),
+  input_file_id: plainText(512).min(1).describe('A file with the purpose `batch`: one request per line.'),
+  endpoint: z.enum(endpoints).describe('Where every line is asked.'),
   completion_window: z.literal('24h'),
   metadata: jsonObject()
     .nullish()
-    .meta({ description: 'Up to 16 entries: names of up to 64 characters, with strings of up to 512.' }),
-  output_expires_after: expiresAfter.nullish().meta({
-    description: 'How long the files with its answers are kept. Default: 30 days.',
-  }),
+    .describe('Up to 16 entries: names of up to 64 characters, with strings of up to 512.'),
+  output_expires_after: expiresAfter
+    .nullish()
+    .describe('How long the files with its answers are kept. Default: 30 days.'),
 })
 export type CreateBatchBody = z.output<typeof CreateBatchBody>
 
@@ -58,8 +56,8 @@ const batch = {
       ),
     })
     .nullable()
-    .meta({ description: 'Why its input was refused: the first 100 lines that are wrong.' }),
-  model: z.string().nullable().meta({ description: 'The model of the first answer.' }),
+    .describe('Why its input was refused: the first 100 lines that are wrong.'),
+  model: z.string().nullable().describe('The model of the first answer.'),
   output_file_id: z.string().nullable(),
   error_file_id: z.string().nullable(),
   created_at: z.int(),

@@ -10,14 +10,13 @@ const Candidate = explainedObject({
 })
 
 const Token = Candidate.extend({
-  top_logprobs: z.array(Candidate).meta({
-    description:
-      'The most likely tokens at its position, or those of `logprob_token_ids`, most likely first.',
-  }),
+  top_logprobs: z
+    .array(Candidate)
+    .describe('The most likely tokens at its position, or those of `logprob_token_ids`, most likely first.'),
 })
 
 const Logprobs = z.object({
-  content: z.array(Token).meta({ description: 'The tokens, with the one that ends the answer.' }),
+  content: z.array(Token).describe('The tokens, with the one that ends the answer.'),
 })
 
 const FunctionCall = explainedObject({

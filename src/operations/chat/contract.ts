@@ -11,10 +11,7 @@ import { promptField } from '../prompts/contract.ts'
 
 const NamedTool = explainedObject({
   type: [z.literal('function'), 'Tools are functions.'],
-  function: [
-    z.object({ name: z.string().max(256).meta({ description: 'The name of a tool.' }) }),
-    'The tool.',
-  ],
+  function: [z.object({ name: z.string().max(256).describe('The name of a tool.') }), 'The tool.'],
 })
 
 const AllowedTools = explainedObject({
@@ -43,7 +40,7 @@ const Prediction = explainedObject({
   ],
 })
 
-const NamedFunction = z.object({ name: z.string().max(256).meta({ description: 'The function to call.' }) })
+const NamedFunction = z.object({ name: z.string().max(256).describe('The function to call.') })
 
 export const ChatBody = z.object({
   ...conversationFields,

@@ -5,12 +5,9 @@ import { ChatAnswer } from './answer-contract.ts'
 export const CompletionPath = z.object({ completion_id: plainText(512).min(1) })
 
 const page = {
-  after: plainText(512)
-    .min(1)
-    .optional()
-    .meta({ description: 'The id of the last item of the previous page.' }),
+  after: plainText(512).min(1).optional().describe('The id of the last item of the previous page.'),
   limit: z.coerce.number().int().min(1).max(100).default(20),
-  order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'Sort order by time.' }),
+  order: z.enum(['asc', 'desc']).default('asc').describe('Sort order by time.'),
 }
 
 const maxValueLength = 1_024
@@ -18,7 +15,7 @@ const maxValueLength = 1_024
 export const ListQuery = z
   .object({ ...page, model: plainText(maxValueLength).optional() })
   .catchall(plainText(maxValueLength))
-  .meta({ description: '`metadata[name]=value` returns only completions with this entry.' })
+  .describe('`metadata[name]=value` returns only completions with this entry.')
 export type ListQuery = z.output<typeof ListQuery>
 
 export const MessagesQuery = z.object(page)
@@ -26,14 +23,14 @@ export type MessagesQuery = z.output<typeof MessagesQuery>
 
 const metadata = z.record(z.string(), z.string())
 
-export const StoredCompletion = ChatAnswer.extend({ metadata }).meta({
-  description: 'The answer as it was sent, with its metadata.',
-})
+export const StoredCompletion = ChatAnswer.extend({ metadata }).describe(
+  'The answer as it was sent, with its metadata.',
+)
 
 export const UpdateBody = z.object({
   metadata: jsonObject()
     .nullable()
-    .meta({ description: 'Up to 16 entries: names of up to 64 characters, with strings of up to 512.' }),
+    .describe('Up to 16 entries: names of up to 64 characters, with strings of up to 512.'),
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 

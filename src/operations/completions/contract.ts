@@ -15,17 +15,17 @@ export const defaultMaxTokens = 16
 export const acceptedPrompts = 'a string, a list of strings, a list of token ids, or a list of such lists'
 
 export const CompletionBody = z.object({
-  prompt: jsonValue(acceptedPrompts).meta({
-    description:
-      'A string, a list of strings, a list of token ids, or a list of such lists; or a stored prompt, `{"id": …, "version": …, "variables": {…}}` (docs/prompts.md).',
-  }),
+  prompt: jsonValue(acceptedPrompts).describe(
+    'A string, a list of strings, a list of token ids, or a list of such lists; or a stored prompt, `{"id": …, "version": …, "variables": {…}}` (docs/prompts.md).',
+  ),
   model: z.string().max(256).nullish(),
-  suffix: z.string().nullish().meta({
-    description: 'The text after the gap that the answer fills, for a model with tokens for it.',
-  }),
+  suffix: z
+    .string()
+    .nullish()
+    .describe('The text after the gap that the answer fills, for a model with tokens for it.'),
   echo: optIn(),
   add_special_tokens: flag().nullish().meta({ default: true }),
-  best_of: integer(1, maxChoices).nullish().meta({ description: 'Null, or the value of `n`.' }),
+  best_of: integer(1, maxChoices).nullish().describe('Null, or the value of `n`.'),
 
   ...samplingFields,
   max_tokens: integer(0, 2 ** 31 - 1)

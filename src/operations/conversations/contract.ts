@@ -45,4 +45,4 @@ export const ConversationDeleted = answer('It is deleted.', {
 
 export const ItemsAdded = itemsPage('The items that were added.')
 export const ConversationItems = itemsPage('Items of the conversation.')
-export const ConversationItem = AnyItem.meta({ description: 'The item.' })
+export const ConversationItem = AnyItem.describe('The item.')

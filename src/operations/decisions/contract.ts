@@ -56,12 +56,14 @@ export type InputItem = z.output<typeof InputItem>
 /** A question of any type. What its type does not have is refused, because it would change the meaning. */
 export const Question = z.strictObject({
   type: z.enum(['predicate', 'choice', 'score']),
-  name: text().nullish().meta({ description: 'Returned with the answer; null if there is none.' }),
-  calibration: plainText(1_024).min(1).nullish().meta({
-    description:
+  name: text().nullish().describe('Returned with the answer; null if there is none.'),
+  calibration: plainText(1_024)
+    .min(1)
+    .nullish()
+    .describe(
       'A reference to a calibration of the project, whose probability is given beside that of the model: null if it was fitted for another question, model or template.',
-  }),
-  instructions: contents().meta({ description: 'What is asked: a text, or text and JSON parts.' }),
+    ),
+  instructions: contents().describe('What is asked: a text, or text and JSON parts.'),
   choices: z
     .array(
       z.strictObject({
@@ -71,14 +73,12 @@ export const Question = z.strictObject({
     )
     .max(2 * maxChoices)
     .nullish()
-    .meta({
-      description: `Of a choice: 2 to ${maxChoices} values, texts or booleans, each with a description.`,
-    }),
+    .describe(`Of a choice: 2 to ${maxChoices} values, texts or booleans, each with a description.`),
   levels: z
     .array(z.strictObject({ label: text(), description: text().nullish() }))
     .max(2 * maxLevels)
     .nullish()
-    .meta({ description: `Of a score: 2 to ${maxLevels} levels in ascending order.` }),
+    .describe(`Of a score: 2 to ${maxLevels} levels in ascending order.`),
 })
 export type Question = z.output<typeof Question>
 
@@ -92,19 +92,24 @@ export const orders = () =>
   })
 
 export const minLabelMass = () =>
-  z.number().min(0).max(1).nullish().meta({
-    description:
+  z
+    .number()
+    .min(0)
+    .max(1)
+    .nullish()
+    .describe(
       'Answers a question with a refusal if the model gives its labels less probability together. Never if absent.',
-  })
+    )
 
 /** What both routes have beyond what their clients know. */
 const sharedFields = {
   model,
   orders: orders(),
-  thinking_token_budget: integer(1, 32_768).nullish().meta({
-    description:
+  thinking_token_budget: integer(1, 32_768)
+    .nullish()
+    .describe(
       'Lets the model think about each question before its answer is read, at most so many tokens; they count as output. Thoughts are closed if it is absent, and the field is refused where the template shows none.',
-  }),
+    ),
   cache_salt: samplingFields.cache_salt,
   priority,
   request_id,
@@ -132,14 +137,13 @@ export const DecisionBody = z.object({
     .union([z.string(), z.array(InputItem).max(maxItems)], {
       error: 'expected a string or a list of items',
     })
-    .meta({
-      description:
-        'What the questions are about: a text, or messages, calls and their outputs. Leading messages of the system or developer are instructions; everything else is data.',
-    }),
+    .describe(
+      'What the questions are about: a text, or messages, calls and their outputs. Leading messages of the system or developer are instructions; everything else is data.',
+    ),
   questions: z
     .array(Question)
     .max(2 * maxQuestions)
-    .meta({ description: `1 to ${maxQuestions}.` }),
+    .describe(`1 to ${maxQuestions}.`),
   min_label_mass: minLabelMass(),
   ...sharedFields,
   safety_identifier: unusedOpenAiFields.safety_identifier,
@@ -154,18 +158,18 @@ const Diagnosis = z
     label_mass: z
       .number()
       .optional()
-      .meta({ description: 'What the model gives all labels together; the probabilities are shares of it.' }),
+      .describe('What the model gives all labels together; the probabilities are shares of it.'),
     argmax_is_label: z.boolean().optional(),
     order_spread: z
       .number()
       .optional()
-      .meta({ description: 'The largest difference of a probability between two orders.' }),
-    calibration: z.string().nullish().meta({
-      description:
-        'The version of the calibration that was used; null if the one that was named does not fit.',
-    }),
+      .describe('The largest difference of a probability between two orders.'),
+    calibration: z
+      .string()
+      .nullish()
+      .describe('The version of the calibration that was used; null if the one that was named does not fit.'),
   })
-  .meta({ description: 'Absent of what a server elsewhere does not report.' })
+  .describe('Absent of what a server elsewhere does not report.')
 
 const probability = () => z.number().min(0).max(1)
 
@@ -180,7 +184,7 @@ export const DecisionAnswer = answer('The answers, in the order of the questions
       name: z.string().nullable(),
       probability: probability().optional(),
       choice: z.union([z.string(), z.boolean()]).optional(),
-      score: z.number().optional().meta({ description: 'The expected level, counted from 0.' }),
+      score: z.number().optional().describe('The expected level, counted from 0.'),
       probabilities: z
         .array(
           z.object({
@@ -193,11 +197,8 @@ export const DecisionAnswer = answer('The answers, in the order of the questions
       calibrated: z
         .union([probability(), z.array(probability())])
         .nullish()
-        .meta({
-          description:
-            'Only with `calibration`: of a predicate the probability, of others all, in their order.',
-        }),
-      confidence: probability().optional().meta({ description: 'How sharp the whole distribution is.' }),
+        .describe('Only with `calibration`: of a predicate the probability, of others all, in their order.'),
+      confidence: probability().optional().describe('How sharp the whole distribution is.'),
     }),
   ),
   diagnostics: z.array(Diagnosis),
@@ -216,15 +217,14 @@ const images = () =>
     .array(z.string().max(maxImageUrl).startsWith('data:', { error: 'expected a data URL' }))
     .max(8)
     .nullish()
-    .meta({ description: 'Data URLs of images, for servers elsewhere that read them; refused by others.' })
+    .describe('Data URLs of images, for servers elsewhere that read them; refused by others.')
 
 export const SystemOneBody = z.object({
-  state: jsonValue().meta({ description: 'What the questions are about: a text, or any JSON.' }),
-  questions: jsonObject().meta({
-    description:
-      'By id: `{"type": "noul" | "choice" | "score", "instructions": …, "criteria": …, "calibration": …}`. Answers keep the order. A calibration is named as in `/v1/decisions`.',
-  }),
-  instructions: z.string().max(longest).nullish().meta({ description: 'Instructions of the system.' }),
+  state: jsonValue().describe('What the questions are about: a text, or any JSON.'),
+  questions: jsonObject().describe(
+    'By id: `{"type": "noul" | "choice" | "score", "instructions": …, "criteria": …, "calibration": …}`. Answers keep the order. A calibration is named as in `/v1/decisions`.',
+  ),
+  instructions: z.string().max(longest).nullish().describe('Instructions of the system.'),
   chat_template_kwargs: z
     .strictObject({
       enable_thinking: z
@@ -233,7 +233,7 @@ export const SystemOneBody = z.object({
         .meta({ default: false }),
     })
     .nullish()
-    .meta({ description: 'As vLLM documents it; what it may say holds anyway.' }),
+    .describe('As vLLM documents it; what it may say holds anyway.'),
   ...sharedFields,
   files: images(),
   images: images(),

@@ -21,13 +21,13 @@ export const DeleteQuery = z.strictObject({
   digests: z
     .union([text, shortList(text, 100)])
     .optional()
-    .meta({ description: 'May be repeated. If absent, all versions are deleted.' }),
+    .describe('May be repeated. If absent, all versions are deleted.'),
 })
 export type DeleteQuery = z.output<typeof DeleteQuery>
 
 const name = plainText(512)
   .min(1)
-  .meta({ description: 'The object id is this name in lower case, with "_" for spaces and slashes.' })
+  .describe('The object id is this name in lower case, with "_" for spaces and slashes.')
 const description = plainText(1 << 20).nullish()
 const code = z.string().refine((text) => text.isWellFormed(), 'expected text without lone surrogates')
 const ref = plainText(8192).min(1)
@@ -37,22 +37,20 @@ export const DatasetBody = z.object({ name: name.nullish(), description, rows: l
 export const ScorerBody = z.object({
   name,
   description,
-  op_source_code: code.nullish().meta({ description: 'For a scorer that runs wherever its code runs.' }),
-  judge: judgeGiven
-    .nullish()
-    .meta({ description: 'Scores with a model of this server; see docs/judges.md.' }),
-  check: checkGiven.nullish().meta({ description: 'Scores without a model; see docs/judges.md.' }),
+  op_source_code: code.nullish().describe('For a scorer that runs wherever its code runs.'),
+  judge: judgeGiven.nullish().describe('Scores with a model of this server; see docs/judges.md.'),
+  check: checkGiven.nullish().describe('Scores without a model; see docs/judges.md.'),
   fields: fieldMap().nullish(),
-  direction: z.enum(['higher', 'lower', 'none']).nullish().meta({
-    description:
-      'Which values of its scores are better. If absent, names such as latency or cost mean lower.',
-  }),
+  direction: z
+    .enum(['higher', 'lower', 'none'])
+    .nullish()
+    .describe('Which values of its scores are better. If absent, names such as latency or cost mean lower.'),
 })
 export const EvaluationBody = z.object({
   name,
   description,
-  dataset: ref.meta({ description: 'A reference to the dataset.' }),
-  scorers: z.array(ref).max(1000).nullish().meta({ description: 'References to the scorers.' }),
+  dataset: ref.describe('A reference to the dataset.'),
+  scorers: z.array(ref).max(1000).nullish().describe('References to the scorers.'),
   trials: z.int().min(1).max(1_000_000).nullish().meta({ default: 1 }),
   evaluation_name: plainText(1024).nullish(),
   eval_attributes: jsonObject().nullish(),
@@ -81,7 +79,7 @@ const version = {
 }
 const textOrNull = z.string().nullable()
 const named = { ...version, name: textOrNull, description: textOrNull }
-const sourceCode = textOrNull.meta({ description: 'Null if it was not stored or is larger than 4 MiB.' })
+const sourceCode = textOrNull.describe('Null if it was not stored or is larger than 4 MiB.')
 
 export const OpRecord = answer('The version of the op.', { ...version, code: sourceCode })
 export const DatasetRecord = answer('The version of the dataset.', { ...named, rows: z.unknown() })

@@ -129,7 +129,7 @@ export const scorers = definitionKind({
   noun: 'scorer',
   filter: { base_object_classes: ['Scorer'] },
   body: ScorerBody,
-  created: createdWith({ scorer: z.string().meta({ description: 'A reference to the scorer.' }) }),
+  created: createdWith({ scorer: z.string().describe('A reference to the scorer.') }),
   record: ScorerRecord,
   async create(options, scope, body, signal) {
     const { name, description, op_source_code: code, judge, check, fields, direction } = body

@@ -8,26 +8,28 @@ import { maxInputs } from './contract.ts'
 const TextPart = z.object({ type: z.literal('text'), text: z.string() })
 
 export const CohereEmbedBody = z.object({
-  texts: shortList(z.string(), maxInputs).nullish().meta({ description: 'The texts.' }),
+  texts: shortList(z.string(), maxInputs).nullish().describe('The texts.'),
   inputs: shortList(z.object({ content: shortList(TextPart, 64) }), maxInputs)
     .nullish()
-    .meta({ description: 'Instead of `texts`: each has one text or several, which are joined by newlines.' }),
-  input_type: z.string().max(64).nullish().meta({
-    description: 'No effect: models here have no prefixes by purpose. Add such a prefix to the texts.',
-  }),
+    .describe('Instead of `texts`: each has one text or several, which are joined by newlines.'),
+  input_type: z
+    .string()
+    .max(64)
+    .nullish()
+    .describe('No effect: models here have no prefixes by purpose. Add such a prefix to the texts.'),
   embedding_types: shortList(z.enum(['float', 'base64', 'ubinary', 'binary']), 4)
     .nullish()
     .meta({ description: 'The forms of each vector.', default: ['float'] }),
   output_dimension: integer(1, 2 ** 31 - 1)
     .nullish()
-    .meta({ description: 'As `dimensions` of /v1/embeddings.' }),
+    .describe('As `dimensions` of /v1/embeddings.'),
   truncate: z.enum(['NONE', 'START', 'END']).nullish().meta({
     description: 'The end at which a text that is too long is cut off; `NONE` refuses it.',
     default: 'END',
   }),
   max_tokens: integer(1, 2 ** 31 - 1)
     .nullish()
-    .meta({ description: 'Cuts each text to so many tokens.' }),
+    .describe('Cuts each text to so many tokens.'),
   images: refused('send texts: no model here reads images into vectors'),
   ...poolingFields,
   truncate_prompt_tokens: refused('use max_tokens'),

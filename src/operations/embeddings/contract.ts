@@ -16,36 +16,35 @@ const refusedEmbeddingFields = {
   embed_dtype: z
     .literal('float32', { error: 'is not supported here; numbers are float32' })
     .nullish()
-    .meta({ description: 'Only `float32`.' }),
+    .describe('Only `float32`.'),
   output_dtype: z
     .literal('float', { error: 'is not supported here; numbers are float' })
     .nullish()
-    .meta({ description: 'Only `float`.' }),
+    .describe('Only `float`.'),
   endianness: z
     .enum(['native', 'little'], { error: 'is not supported here; numbers are little-endian' })
     .nullish()
-    .meta({ description: '`little` or `native`, which are the same here.' }),
+    .describe('`little` or `native`, which are the same here.'),
 }
 
 export const acceptedInputs = 'a string, a list of strings, a list of token ids, or a list of such lists'
 
 export const EmbeddingBody = z.object({
-  input: jsonValue(acceptedInputs).meta({
-    description: 'A string, a list of strings, a list of token ids, or a list of such lists.',
-  }),
+  input: jsonValue(acceptedInputs).describe(
+    'A string, a list of strings, a list of token ids, or a list of such lists.',
+  ),
   encoding_format: z
     .enum(['float', 'base64'])
     .nullish()
     .meta({ description: '`base64` returns each vector as little-endian float32.', default: 'float' }),
   dimensions: integer(1, 2 ** 31 - 1)
     .nullish()
-    .meta({
-      description:
-        'Length of the vectors. Shorter than those of the model only if they may be truncated (HEDDLE_DIMENSIONS).',
-    }),
+    .describe(
+      'Length of the vectors. Shorter than those of the model only if they may be truncated (HEDDLE_DIMENSIONS).',
+    ),
   output_dimension: integer(1, 2 ** 31 - 1)
     .nullish()
-    .meta({ description: 'The name of Mistral and Voyage for `dimensions`.' }),
+    .describe('The name of Mistral and Voyage for `dimensions`.'),
   add_special_tokens: flag()
     .nullish()
     .meta({ description: 'Adds the tokens that the model expects around a text.', default: true }),

@@ -3,11 +3,12 @@ import { answer, plainText } from '../../domain/fields.ts'
 
 export const ErasureBody = z.strictObject({
   subject: z.strictObject({
-    kind: z.enum(['user', 'end_user', 'thread_id']).meta({
-      description:
+    kind: z
+      .enum(['user', 'end_user', 'thread_id'])
+      .describe(
         '`user`: a user of this server, by name. `end_user`: what clients recorded as their own user (docs/erasure.md lists the fields). `thread_id`: a conversation.',
-    }),
-    value: plainText(1_024).min(1).meta({ description: 'Exactly, as it is stored.' }),
+      ),
+    value: plainText(1_024).min(1).describe('Exactly, as it is stored.'),
   }),
   dry_run: z.boolean().nullish().meta({ description: 'Only counts.', default: false }),
 })
@@ -35,26 +36,29 @@ export const notCovered = {
 export const Erasure = answer('What was erased, or would be. With `dry_run` there is no receipt.', {
   subject: z.object({
     kind: z.string(),
-    hash: z.string().nullable().meta({
-      description:
+    hash: z
+      .string()
+      .nullable()
+      .describe(
         'HMAC-SHA256 of project, kind and value with a key of this record. The same subject has the same.',
-    }),
+      ),
   }),
-  erased: z.record(z.string(), count).meta({ description: 'Numbers by kind.' }),
+  erased: z.record(z.string(), count).describe('Numbers by kind.'),
   receipt: z
     .object({
-      erasure: z.string().meta({ description: 'Its id in the audit log.' }),
+      erasure: z.string().describe('Its id in the audit log.'),
       by: z.string(),
       begun_at: z.string(),
       ended_at: z.string(),
       storage: z.object({
         engine: z.string(),
-        overwritten: z.boolean().meta({
-          description:
+        overwritten: z
+          .boolean()
+          .describe(
             'No free page and no log of the record is left that could hold what was erased. False on PostgreSQL, where VACUUM does that.',
-        }),
+          ),
       }),
     })
     .nullable(),
-  not_covered: z.record(z.string(), z.string()).meta({ description: 'What is left to others.' }),
+  not_covered: z.record(z.string(), z.string()).describe('What is left to others.'),
 })

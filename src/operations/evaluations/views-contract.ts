@@ -6,12 +6,12 @@ import { maxEvaluations, RowFilter, RowSort } from './results-contract.ts'
 
 const ids = shortList(plainText(128).min(1), maxEvaluations)
   .min(1)
-  .meta({ description: 'Ids of the root calls of the evaluations.' })
+  .describe('Ids of the root calls of the evaluations.')
 
 const view = {
   project_id: projectId,
   evaluation_call_ids: ids,
-  filters: z.array(RowFilter).max(16).nullish().meta({ description: 'The same as in eval_results/query.' }),
+  filters: z.array(RowFilter).max(16).nullish().describe('The same as in eval_results/query.'),
   require_intersection: flag(false),
 }
 
@@ -40,22 +40,17 @@ export const ListAnswer = answer('The evaluations of the project, newest first.'
       display_name: z.string().nullable(),
       evaluation_ref: z.string().nullable(),
       model_ref: z.string().nullable(),
-      status: z.enum(['running', 'success', 'error', 'stopped', 'no_rows']).meta({
-        description: '`stopped` before all its trials; `no_rows`: it ended without any trial.',
-      }),
-      error: z.string().nullable().meta({ description: 'Why it failed; null if it did not.' }),
+      status: z
+        .enum(['running', 'success', 'error', 'stopped', 'no_rows'])
+        .describe('`stopped` before all its trials; `no_rows`: it ended without any trial.'),
+      error: z.string().nullable().describe('Why it failed; null if it did not.'),
       started_at: z.iso.datetime(),
       ended_at: z.iso.datetime().nullable(),
       row_count: count,
       trial_count: count,
       failed_trial_count: count,
-      mean_latency_seconds: z
-        .number()
-        .nullable()
-        .meta({ description: 'Mean over the trials that have a latency.' }),
-      total_tokens: count
-        .nullable()
-        .meta({ description: 'Sum over the trials that report tokens; null if none does.' }),
+      mean_latency_seconds: z.number().nullable().describe('Mean over the trials that have a latency.'),
+      total_tokens: count.nullable().describe('Sum over the trials that report tokens; null if none does.'),
     }),
   ),
   total: count,
@@ -69,13 +64,17 @@ const bins = z.int().min(1).max(maxBins).nullish().meta({ default: defaultBins }
 
 export const ScoresBody = z.strictObject({
   ...view,
-  field: z.string().min(1).max(1024).meta({ description: 'scores.…; booleans count as 1 or 0.' }),
-  baseline: z.string().max(128).nullish().meta({
-    description: 'The evaluation that the others are compared with. Default: the first one.',
-  }),
-  heat_for: z.string().max(128).nullish().meta({
-    description: 'The evaluation that heat compares with the baseline row by row; null for none.',
-  }),
+  field: z.string().min(1).max(1024).describe('scores.…; booleans count as 1 or 0.'),
+  baseline: z
+    .string()
+    .max(128)
+    .nullish()
+    .describe('The evaluation that the others are compared with. Default: the first one.'),
+  heat_for: z
+    .string()
+    .max(128)
+    .nullish()
+    .describe('The evaluation that heat compares with the baseline row by row; null for none.'),
   bins,
   heat_bins: bins,
 })
@@ -85,9 +84,9 @@ const Interval = z.object({
   low: z.number(),
   high: z.number(),
   level: z.number(),
-  method: z.enum(['student', 'agresti_min']).meta({
-    description: 'agresti_min: of rows that each pass or not in both evaluations. student: of other numbers.',
-  }),
+  method: z
+    .enum(['student', 'agresti_min'])
+    .describe('agresti_min: of rows that each pass or not in both evaluations. student: of other numbers.'),
 })
 
 export const ScoresAnswer = answer('The distribution of a score, and its differences row by row.', {
@@ -95,49 +94,46 @@ export const ScoresAnswer = answer('The distribution of a score, and its differe
   baseline: z.string(),
   least: z.number().nullable(),
   most: z.number().nullable(),
-  is_binary: z.boolean().meta({ description: 'Whether all values are 0 or 1.' }),
+  is_binary: z.boolean().describe('Whether all values are 0 or 1.'),
   evaluations: z.array(
     z.object({
       evaluation_call_id: z.string(),
       trial_count: count,
-      value_count: count.meta({ description: 'Trials with a number or a boolean in the field.' }),
+      value_count: count.describe('Trials with a number or a boolean in the field.'),
       missing_trial_count: count,
       failed_trial_count: count,
       mean: z.number().nullable(),
-      counts: z.array(count).meta({ description: 'Trials in each bin, from `least` to `most`.' }),
+      counts: z.array(count).describe('Trials in each bin, from `least` to `most`.'),
     }),
   ),
   pairs: z.array(
     z.object({
       evaluation_call_id: z.string(),
-      row_count: count.meta({ description: 'Rows with a value in both evaluations.' }),
-      wins: count.meta({ description: 'Rows whose mean is higher than that of the baseline.' }),
+      row_count: count.describe('Rows with a value in both evaluations.'),
+      wins: count.describe('Rows whose mean is higher than that of the baseline.'),
       ties: count,
       losses: count,
-      mean_difference: z
-        .number()
-        .nullable()
-        .meta({ description: 'Mean difference between the means of each row.' }),
-      interval: Interval.nullable().meta({
-        description: 'Confidence interval of the mean difference; null for fewer than two rows.',
-      }),
+      mean_difference: z.number().nullable().describe('Mean difference between the means of each row.'),
+      interval: Interval.nullable().describe(
+        'Confidence interval of the mean difference; null for fewer than two rows.',
+      ),
       agreement: z
         .object({ both: count, baseline_only: count, other_only: count, neither: count })
         .nullable()
-        .meta({
-          description:
-            'Rows that passed in both, one or neither; null unless each row passed or failed in all of its trials.',
-        }),
+        .describe(
+          'Rows that passed in both, one or neither; null unless each row passed or failed in all of its trials.',
+        ),
     }),
   ),
   heat: z
     .object({
       evaluation_call_id: z.string(),
       bins: count,
-      cells: z.array(z.tuple([count, count, count])).meta({
-        description:
+      cells: z
+        .array(z.tuple([count, count, count]))
+        .describe(
           'Bin of the baseline, bin of the other evaluation, number of rows. Empty cells are left out.',
-      }),
+        ),
     })
     .nullable(),
 })
@@ -148,15 +144,15 @@ const maxNeighbours = 100
 export const RankBody = z.strictObject({
   ...view,
   row_digest: z.string().min(1).max(256),
-  sort_by: z.array(RowSort).max(8).nullish().meta({ description: 'The same as in eval_results/query.' }),
+  sort_by: z.array(RowSort).max(8).nullish().describe('The same as in eval_results/query.'),
   neighbours: z.int().min(0).max(maxNeighbours).nullish().meta({ default: 1 }),
 })
 export type RankBody = z.output<typeof RankBody>
 
 export const RankAnswer = answer('The rank of a row in an order, and its neighbours.', {
-  rank: count.nullable().meta({ description: 'Counts from 0; null if the row is not among the results.' }),
+  rank: count.nullable().describe('Counts from 0; null if the row is not among the results.'),
   total_rows: count,
-  before: z.array(z.string()).meta({ description: 'Digests of the rows before it, in order.' }),
+  before: z.array(z.string()).describe('Digests of the rows before it, in order.'),
   after: z.array(z.string()),
 })
 export type RankAnswer = z.output<typeof RankAnswer>

@@ -16,27 +16,27 @@ export const exportFormats = ['jsonl', 'parquet'] as const
 
 export const ExportBody = z.strictObject({
   project_id: projectId,
-  format: z.enum(exportFormats).nullish().meta({
-    description: 'JSON Lines (the default), or Parquet: a file of one kind, with a column for each member.',
-  }),
+  format: z
+    .enum(exportFormats)
+    .nullish()
+    .describe('JSON Lines (the default), or Parquet: a file of one kind, with a column for each member.'),
   kinds: z
     .array(z.enum(exportKinds))
     .min(1)
     .max(16)
     .nullish()
-    .meta({ description: 'What to export. Default: everything.' }),
-  filter: CallsFilter.nullish().meta({
-    description:
-      'Which calls to export. Feedback is then limited to these calls; the other kinds are exported in full.',
-  }),
+    .describe('What to export. Default: everything.'),
+  filter: CallsFilter.nullish().describe(
+    'Which calls to export. Feedback is then limited to these calls; the other kinds are exported in full.',
+  ),
   query,
-  after: callId.nullish().meta({
-    description: 'Resumes an export of calls that was cut off: the id of the last call that arrived.',
-  }),
+  after: callId
+    .nullish()
+    .describe('Resumes an export of calls that was cut off: the id of the last call that arrived.'),
 })
 export type ExportBody = z.output<typeof ExportBody>
 
-const member = (what: string) => z.record(z.string(), z.unknown()).optional().meta({ description: what })
+const member = (what: string) => z.record(z.string(), z.unknown()).optional().describe(what)
 
 /** One line. It has exactly one of these members. */
 export const ExportLine = z.object({

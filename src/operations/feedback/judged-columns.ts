@@ -17,16 +17,18 @@ const name = plainText(256).min(1)
 const byName = <Value extends z.ZodType>(value: Value, about: string) =>
   shortRecord(name, value, { min: 0, most: maxNames, things: 'members', name: 'name' })
     .nullish()
-    .meta({ description: about })
+    .describe(about)
 const share = z.number().min(0).max(1)
 const reason = plainText(4096)
-const text = (about: string) => plainText(512).nullish().meta({ description: about })
+const text = (about: string) => plainText(512).nullish().describe(about)
 
 /** What a scorer judged, and of which span. */
 export const judgedFields = {
-  scorer_tags: z.array(name).max(maxNames).nullish().meta({
-    description: 'This field and those that begin with scorer_ or span_ become members of the payload.',
-  }),
+  scorer_tags: z
+    .array(name)
+    .max(maxNames)
+    .nullish()
+    .describe('This field and those that begin with scorer_ or span_ become members of the payload.'),
   scorer_tag_reasons: byName(reason, 'Why, by tag.'),
   scorer_tag_confidences: byName(share, 'From 0 to 1, by tag.'),
   scorer_ratings: byName(share, 'From 0 to 1, by name; a lone one is named _rating_.'),
@@ -35,7 +37,7 @@ export const judgedFields = {
   scorer_trace_id: text('The trace of the judge.'),
   span_agent_name: text('The agent that was judged.'),
   span_agent_version: text('Its version.'),
-  span_status_code: z.enum(['UNSET', 'OK', 'ERROR']).nullish().meta({ description: 'Its status.' }),
+  span_status_code: z.enum(['UNSET', 'OK', 'ERROR']).nullish().describe('Its status.'),
   span_conversation_id: text('The conversation that was judged.'),
   span_trace_id: text('The trace of the turn that was judged.'),
 } satisfies Record<PayloadColumn, z.ZodType>

@@ -46,6 +46,6 @@ const PromptLogprob = explainedObject({
 })
 
 /** Keyed by the ids of the candidates; the first token of a prompt has none. */
-export const PromptLogprobs = z.array(z.record(z.string(), PromptLogprob).nullable()).meta({
-  description: 'For each token of the prompt but the first, its candidates by their ids.',
-})
+export const PromptLogprobs = z
+  .array(z.record(z.string(), PromptLogprob).nullable())
+  .describe('For each token of the prompt but the first, its candidates by their ids.')

@@ -26,14 +26,8 @@ export const InfillBody = z.object({
   input_suffix: z.string().nullish().meta({ description: 'The text after it.', default: '' }),
   input_extra: shortList(z.object({ filename: z.string().max(4_096).nullish(), text: z.string() }), maxFiles)
     .nullish()
-    .meta({
-      description:
-        'Texts of other files, read before the prefix. What does not fit is cut off at its beginning.',
-    }),
-  prompt: z
-    .string()
-    .nullish()
-    .meta({ description: 'What the answer begins with, such as the indentation of its line.' }),
+    .describe('Texts of other files, read before the prefix. What does not fit is cut off at its beginning.'),
+  prompt: z.string().nullish().describe('What the answer begins with, such as the indentation of its line.'),
   n_predict: integer(-1).nullish().meta({
     description: 'Most tokens of the answer. 0 only reads the prompt; -1 is as many as fit.',
     default: -1,
@@ -50,7 +44,7 @@ export const InfillBody = z.object({
   seed: integer(-1, 2 ** 32 - 1)
     .nullish()
     .meta({ default: -1 }),
-  stop: shortList(z.string().min(1), 64).nullish().meta({ description: 'Texts that end the answer.' }),
+  stop: shortList(z.string().min(1), 64).nullish().describe('Texts that end the answer.'),
   ignore_eos: optIn(),
   stream: optIn(),
   cache_prompt: documented(flag().nullish(), 'No effect: what was read is always kept while there is room.', {
@@ -59,14 +53,11 @@ export const InfillBody = z.object({
   }),
   response_fields: shortList(z.string().max(128), 64)
     .nullish()
-    .meta({ description: 'Only these members of the answer, such as `content` or `timings/prompt_n`.' }),
+    .describe('Only these members of the answer, such as `content` or `timings/prompt_n`.'),
   ...ignoredInfillFields,
-  store: flag().nullish().meta({ description: 'Whether the answer is recorded as a call.' }),
-  session_id: plainText(512)
-    .min(1)
-    .nullish()
-    .meta({ description: 'Becomes the conversation of the recorded call.' }),
-  metadata: jsonObject().nullish().meta({ description: 'Stored with the recorded answer.' }),
+  store: flag().nullish().describe('Whether the answer is recorded as a call.'),
+  session_id: plainText(512).min(1).nullish().describe('Becomes the conversation of the recorded call.'),
+  metadata: jsonObject().nullish().describe('Stored with the recorded answer.'),
 })
 export type InfillBody = z.output<typeof InfillBody>
 
@@ -93,4 +84,4 @@ export const InfillAnswer = answer('What fills the gap. `response_fields` may le
   truncated: z.boolean().optional(),
   has_new_line: z.boolean().optional(),
   timings: Timings.optional(),
-}).catchall(z.number().meta({ description: 'A member within a member, by its path.' }))
+}).catchall(z.number().describe('A member within a member, by its path.'))

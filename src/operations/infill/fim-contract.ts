@@ -8,13 +8,10 @@ import { unusedOpenAiFields } from '../generation/unused-fields.ts'
 
 /** As Mistral's clients send it. */
 export const FimBody = z.object({
-  prompt: z.string().meta({ description: 'The text before the gap.' }),
-  suffix: z
-    .string()
-    .nullish()
-    .meta({ description: 'The text after it. Without one the answer goes on with the prompt.' }),
+  prompt: z.string().describe('The text before the gap.'),
+  suffix: z.string().nullish().describe('The text after it. Without one the answer goes on with the prompt.'),
   model: z.string().max(256).nullish(),
-  max_tokens: integer(1, maxTokenCount).nullish().meta({ description: 'If null, as many as fit.' }),
+  max_tokens: integer(1, maxTokenCount).nullish().describe('If null, as many as fit.'),
   min_tokens: integer(0, maxTokenCount).nullish().meta({ default: 0 }),
   temperature: samplingFields.temperature,
   top_p: samplingFields.top_p,

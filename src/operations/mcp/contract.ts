@@ -7,8 +7,8 @@ export const McpMessage = z.object({
   id: z
     .union([plainText(1024), z.number()])
     .nullish()
-    .meta({ description: 'Absent from a notification.' }),
-  method: plainText(256).meta({ description: 'Such as tools/list or tools/call.' }),
+    .describe('Absent from a notification.'),
+  method: plainText(256).describe('Such as tools/list or tools/call.'),
   params: jsonObject().nullish(),
 })
 export type McpMessage = z.output<typeof McpMessage>

@@ -31,7 +31,7 @@ export const mcpRoutes: Routes<OperationParts> = async (app, { mcp, refScheme })
             description: 'The response to a request.',
             content: { 'application/json': { schema: Message }, 'text/event-stream': { schema: Message } },
           },
-          202: z.unknown().meta({ description: 'A notification was accepted.' }),
+          202: z.unknown().describe('A notification was accepted.'),
           ...refusalContracts(
             'malformed_json',
             'origin_forbidden',

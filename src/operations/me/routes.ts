@@ -8,12 +8,12 @@ import { family, operation } from '../parts.ts'
 const MeAnswer = answer('The user of the key, and what it may use.', {
   name: z.string(),
   role: z.enum(['member', 'admin']),
-  entities: z.array(z.string()).meta({ description: '* means all.' }),
+  entities: z.array(z.string()).describe('* means all.'),
   grants: z
     .array(z.object({ scope: z.string(), role: z.enum(roles), operations: z.array(z.string()) }))
-    .meta({ description: 'The role in each scope, and the operations that it allows with this key.' }),
-  operations: z.array(z.string()).meta({ description: 'The operations allowed somewhere: docs/roles.md.' }),
-  settings: UserSettings.meta({ description: 'Limits set by an operator; what is absent is not limited.' }),
+    .describe('The role in each scope, and the operations that it allows with this key.'),
+  operations: z.array(z.string()).describe('The operations allowed somewhere: docs/roles.md.'),
+  settings: UserSettings.describe('Limits set by an operator; what is absent is not limited.'),
 })
 
 export const meRoutes = family(

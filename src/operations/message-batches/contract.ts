@@ -5,7 +5,7 @@ import { answer, jsonObject, longList, plainText } from '../../domain/fields.ts'
 const customId = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,64}$/, 'expected 1 to 64 of the characters a-z, A-Z, 0-9, _ and -')
-  .meta({ description: 'Names the request in the results; unique in the batch.' })
+  .describe('Names the request in the results; unique in the batch.')
 
 /** Of the fields of a message only this one is checked at once: the others are when it is asked. */
 const params = jsonObject()
@@ -15,12 +15,12 @@ const params = jsonObject()
     const message = `expected false, because answers of a batch are whole, received ${stream.slice(0, 80)}`
     issues.push({ code: 'custom', input: stream, path: ['stream'], message })
   })
-  .meta({ description: 'The body of `POST /v1/messages`, of up to 1 MiB.' })
+  .describe('The body of `POST /v1/messages`, of up to 1 MiB.')
 
 export const CreateMessageBatchBody = z.object({
   requests: longList(z.object({ custom_id: customId, params }))
     .min(1)
-    .meta({ description: 'At least 1, and at most HEDDLE_BATCH_LINES.' }),
+    .describe('At least 1, and at most HEDDLE_BATCH_LINES.'),
 })
 export type CreateMessageBatchBody = z.output<typeof CreateMessageBatchBody>
 
@@ -32,8 +32,8 @@ const pageEnd = z
   .optional()
 
 export const MessageBatchesQuery = z.object({
-  after_id: pageEnd.meta({ description: 'The page behind this batch: earlier ones.' }),
-  before_id: pageEnd.meta({ description: 'The page in front of this batch: later ones.' }),
+  after_id: pageEnd.describe('The page behind this batch: earlier ones.'),
+  before_id: pageEnd.describe('The page in front of this batch: later ones.'),
   limit: z.coerce.number().int().min(1).max(1_000).default(20),
 })
 export type MessageBatchesQuery = z.output<typeof MessageBatchesQuery>
@@ -47,12 +47,12 @@ const messageBatch = {
   processing_status: z.enum(['in_progress', 'canceling', 'ended']),
   request_counts: z
     .record(z.enum(counts), z.int())
-    .meta({ description: 'Until the batch has ended, all are `processing`.' }),
+    .describe('Until the batch has ended, all are `processing`.'),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime(),
   ended_at: time,
   cancel_initiated_at: time,
-  archived_at: time.meta({ description: 'When its results were removed.' }),
+  archived_at: time.describe('When its results were removed.'),
   results_url: z.string().nullable(),
 }
 
@@ -70,10 +70,7 @@ export const MessageBatchDeleted = answer('The batch is deleted.', {
   type: z.literal('message_batch_deleted'),
 })
 
-const ignored_fields = z
-  .array(z.string())
-  .optional()
-  .meta({ description: 'Fields of its `params` that had no effect.' })
+const ignored_fields = z.array(z.string()).optional().describe('Fields of its `params` that had no effect.')
 const object = z.record(z.string(), z.unknown())
 
 export const MessageBatchResult = z.object({

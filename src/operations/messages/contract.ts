@@ -51,11 +51,9 @@ export const CountTokensAnswer = answer('The number of input tokens of a request
 })
 
 const Usage = z.object({
-  input_tokens: z.int().meta({ description: 'Prompt tokens that were computed.' }),
+  input_tokens: z.int().describe('Prompt tokens that were computed.'),
   cache_creation_input_tokens: z.int(),
-  cache_read_input_tokens: z
-    .int()
-    .meta({ description: 'Prompt tokens that were cached from an earlier request.' }),
+  cache_read_input_tokens: z.int().describe('Prompt tokens that were cached from an earlier request.'),
   output_tokens: z.int(),
   output_tokens_details: z.object({ thinking_tokens: z.int() }),
   service_tier: z.literal('standard'),

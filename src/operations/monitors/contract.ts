@@ -15,13 +15,14 @@ export const maxScorers = 16
 export const scorerBindings = z
   .array(
     z.strictObject({
-      scorer: plainText(2048).min(1).meta({
-        description:
+      scorer: plainText(2048)
+        .min(1)
+        .describe(
           'A reference to a scorer with a judge or a check, in this project. `latest` is resolved each time it scores.',
-      }),
-      fields: fieldMap().nullish().meta({
-        description: 'Paths that replace those of the scorer’s own `fields`, by name.',
-      }),
+        ),
+      fields: fieldMap()
+        .nullish()
+        .describe('Paths that replace those of the scorer’s own `fields`, by name.'),
     }),
   )
   .max(maxScorers)
@@ -32,17 +33,17 @@ const models = z
   .min(1)
   .max(100)
   .nullish()
-  .meta({ description: 'Only calls whose inputs.model or output.model is one of these.' })
+  .describe('Only calls whose inputs.model or output.model is one of these.')
 const statuses = z
   .array(z.enum(['success', 'error', 'descendant_error']))
   .min(1)
   .max(3)
   .nullish()
-  .meta({ description: 'Only calls that ended with one of these statuses. Default: any.' })
+  .describe('Only calls that ended with one of these statuses. Default: any.')
 
 /** Conditions of calls. */
 const conditions = {
-  filter: CallsFilter.nullish().meta({ description: 'The same as in /calls/stream_query.' }),
+  filter: CallsFilter.nullish().describe('The same as in /calls/stream_query.'),
   query,
   models,
   statuses,
@@ -56,9 +57,11 @@ const settings = {
   description: plainText(64 * 1024).nullish(),
   ...conditions,
   sampling_rate: samplingRate,
-  token_budget: z.int().min(0).nullish().meta({
-    description: 'The maximum number of tokens that the judges may use per UTC day. Default: no limit.',
-  }),
+  token_budget: z
+    .int()
+    .min(0)
+    .nullish()
+    .describe('The maximum number of tokens that the judges may use per UTC day. Default: no limit.'),
 }
 
 export const CreateBody = z.object({
@@ -72,7 +75,7 @@ export type CreateBody = z.output<typeof CreateBody>
 
 export const UpdateBody = z.object({
   project_id: projectId,
-  name: plainText(1024).min(1).optional().meta({ description: 'An absent field keeps its value.' }),
+  name: plainText(1024).min(1).optional().describe('An absent field keeps its value.'),
   scorers: scorers.optional(),
   ...settings,
   active: z
@@ -98,11 +101,8 @@ export const MonitorRecord = z.object({
   sampling_rate: z.number(),
   token_budget: z.number().nullable(),
   active: z.boolean(),
-  stopped: z
-    .string()
-    .nullable()
-    .meta({ description: 'Why the server has paused the monitor; null if it has not.' }),
-  runs_as: z.string().meta({ description: 'The user to whose usage the judges count.' }),
+  stopped: z.string().nullable().describe('Why the server has paused the monitor; null if it has not.'),
+  runs_as: z.string().describe('The user to whose usage the judges count.'),
   created_at: time,
   created_by: z.string(),
   updated_at: time,
@@ -115,7 +115,7 @@ export const maxStats = 100
 export const StatsBody = z.strictObject({
   project_id: projectId,
   monitor_ids: shortList(id, maxStats),
-  after: dateTime.nullish().meta({ description: 'Counts judgements created at or after this time.' }),
+  after: dateTime.nullish().describe('Counts judgements created at or after this time.'),
   before: dateTime.nullish(),
 })
 export type StatsBody = z.output<typeof StatsBody>
@@ -129,43 +129,37 @@ export const StatsAnswer = answer('An entry for each monitor that exists, in the
       monitor_id: z.string(),
       pending: count,
       judged: count,
-      skipped: count.meta({
-        description: 'Judgements that were skipped because there was nothing to judge.',
-      }),
+      skipped: count.describe('Judgements that were skipped because there was nothing to judge.'),
       failed: count,
-      tokens_today: count.meta({ description: 'Tokens used since midnight UTC.' }),
+      tokens_today: count.describe('Tokens used since midnight UTC.'),
       token_budget: count.nullable(),
-      lag_seconds: z
-        .number()
-        .meta({ description: 'How long the oldest pending judgement has been waiting.' }),
-      waits: z
-        .string()
-        .nullable()
-        .meta({ description: 'Why pending judgements are not being made; null if they are.' }),
+      lag_seconds: z.number().describe('How long the oldest pending judgement has been waiting.'),
+      waits: z.string().nullable().describe('Why pending judgements are not being made; null if they are.'),
       reasons: z.array(
         z.object({
           scorer: z.string(),
           state,
           reason: z.string(),
           count,
-          detail: z.string().nullable().meta({ description: 'The detail of one of these judgements.' }),
+          detail: z.string().nullable().describe('The detail of one of these judgements.'),
         }),
       ),
       scores: z
         .array(
           z.object({
             scorer: z.string(),
-            path: z.string().nullable().meta({
-              description: 'The path of the number in the score; null if the score itself is the number.',
-            }),
+            path: z
+              .string()
+              .nullable()
+              .describe('The path of the number in the score; null if the score itself is the number.'),
             count,
-            mean: z.number().meta({ description: 'True counts as 1, false as 0.' }),
+            mean: z.number().describe('True counts as 1, false as 0.'),
             min: z.number(),
             max: z.number(),
             histogram: z.array(z.object({ from: z.number(), to: z.number(), count })),
           }),
         )
-        .meta({ description: 'Statistics of the latest 10000 scores.' }),
+        .describe('Statistics of the latest 10000 scores.'),
     }),
   ),
 })
@@ -176,7 +170,7 @@ export const RunBody = z.object({
   project_id: projectId,
   ...conditions,
   sampling_rate: samplingRate,
-  limit: z.int().min(1).nullish().meta({ description: 'The maximum number of calls. Default: all.' }),
+  limit: z.int().min(1).nullish().describe('The maximum number of calls. Default: all.'),
 })
 export type RunBody = z.output<typeof RunBody>
 
@@ -194,7 +188,7 @@ const RunRecord = z.object({
   limit: count.nullable(),
   state: z.enum(['looking', 'judging', 'done', 'cancelled']),
   found_calls: count,
-  pending: count.meta({ description: 'Pending judgements; there is one for each scorer and call.' }),
+  pending: count.describe('Pending judgements; there is one for each scorer and call.'),
   judged: count,
   skipped: count,
   failed: count,

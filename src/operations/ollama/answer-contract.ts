@@ -6,7 +6,7 @@ import { answer } from '../../domain/fields.ts'
 const Logprob = z.object({ token: z.string(), logprob: z.number(), bytes: z.array(z.int()) })
 
 const line = {
-  model: z.string().meta({ description: 'The name that the request has.' }),
+  model: z.string().describe('The name that the request has.'),
   created_at: z.iso.datetime(),
   done: z.boolean(),
   logprobs: z.array(Logprob.extend({ top_logprobs: z.array(Logprob) })).optional(),
@@ -14,10 +14,7 @@ const line = {
 
 /** Of the last line, and of a whole answer. Durations are nanoseconds. */
 const ended = {
-  done_reason: z
-    .string()
-    .optional()
-    .meta({ description: '`stop`, `length`, `load`, `unload`, and others of ours.' }),
+  done_reason: z.string().optional().describe('`stop`, `length`, `load`, `unload`, and others of ours.'),
   total_duration: z.int().optional(),
   load_duration: z.int().optional(),
   prompt_eval_count: z.int().optional(),
@@ -50,10 +47,7 @@ export const GenerateAnswer = answer('The answer to the prompt.', {
   ...line,
   response: z.string(),
   thinking: z.string().optional(),
-  context: z
-    .array(z.int())
-    .max(0)
-    .meta({ description: 'Always empty, because only /api/chat continues a conversation.' }),
+  context: z.array(z.int()).max(0).describe('Always empty, because only /api/chat continues a conversation.'),
   ...ended,
 })
 
@@ -81,7 +75,7 @@ const card = {
   name: z.string(),
   model: z.string(),
   size: z.int(),
-  digest: z.string().meta({ description: 'Changes when the same request may be answered differently.' }),
+  digest: z.string().describe('Changes when the same request may be answered differently.'),
   details: Details,
 }
 

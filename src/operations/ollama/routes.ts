@@ -24,7 +24,7 @@ const generation = {
   ...ollamaRefusalContracts('entity_forbidden', 'upstream_failed', 'upstream_timeout'),
 }
 
-const described = (answer: z.ZodType) => answer.meta({ description: 'In the form of Ollama.' })
+const described = (answer: z.ZodType) => answer.describe('In the form of Ollama.')
 
 const asks = <Body extends z.ZodType>(summary: string, body: Body) => ({
   ...{ summary, tags, body },

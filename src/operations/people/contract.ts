@@ -24,19 +24,17 @@ const Grant = z.object({
 })
 const grants = z.array(Grant).max(100)
 
-const secret = z
-  .string()
-  .meta({ description: 'The key itself. It is shown only this once; the server stores its hash.' })
+const secret = z.string().describe('The key itself. It is shown only this once; the server stores its hash.')
 
 const User = z.object({
   name: z.string(),
   role,
   entities: z.array(z.string()),
-  grants: z.array(Grant).meta({ description: 'What the user may do where: docs/roles.md.' }),
-  created_at: z.string().nullable().meta({ description: 'Null for a user from HEDDLE_USERS.' }),
-  is_configured: z.boolean().meta({
-    description: 'Whether the user comes from HEDDLE_USERS; the user and its key are then changed there.',
-  }),
+  grants: z.array(Grant).describe('What the user may do where: docs/roles.md.'),
+  created_at: z.string().nullable().describe('Null for a user from HEDDLE_USERS.'),
+  is_configured: z
+    .boolean()
+    .describe('Whether the user comes from HEDDLE_USERS; the user and its key are then changed there.'),
   settings: UserSettings,
 })
 
@@ -47,14 +45,18 @@ export const UserBody = z
   .object({
     name: userName,
     role: role.optional().meta({ default: 'member' }),
-    entities: z.array(entityName).min(1).max(100).optional().meta({
-      description:
+    entities: z
+      .array(entityName)
+      .min(1)
+      .max(100)
+      .optional()
+      .describe(
         'The entities that the user may use. Required unless there are grants, so that no user gets access to all of them by default.',
-    }),
+      ),
     grants: grants
       .min(1)
       .optional()
-      .meta({ description: 'Besides role and entities, or instead of them: docs/roles.md.' }),
+      .describe('Besides role and entities, or instead of them: docs/roles.md.'),
   })
   .refine(({ entities, grants }) => entities !== undefined || grants !== undefined, {
     error: 'expected entities, or grants',
@@ -83,12 +85,10 @@ export const KeyBody = z.object({
     .min(1)
     .max(maxNameLength)
     .optional()
-    .meta({ description: 'A name by which its owner recognises the key, such as the machine that uses it.' }),
-  record: KeySettings.shape.record.meta({
-    description: '`off`: answers of models to this key are not recorded.',
-  }),
-  scopes: KeySettings.shape.scopes.meta({ description: 'Absent: all that the user may do. docs/roles.md.' }),
-  expires_at: time.optional().meta({ description: 'From then on the key is unknown.' }),
+    .describe('A name by which its owner recognises the key, such as the machine that uses it.'),
+  record: KeySettings.shape.record.describe('`off`: answers of models to this key are not recorded.'),
+  scopes: KeySettings.shape.scopes.describe('Absent: all that the user may do. docs/roles.md.'),
+  expires_at: time.optional().describe('From then on the key is unknown.'),
 })
 export type KeyBody = z.output<typeof KeyBody>
 
@@ -99,15 +99,15 @@ const Key = z.object({
   scopes: z.array(z.string()).nullable(),
   created_at: z.string(),
   expires_at: z.string().nullable(),
-  last_used_at: z.string().nullable().meta({ description: 'To the minute.' }),
+  last_used_at: z.string().nullable().describe('To the minute.'),
   revoked_at: z.string().nullable(),
 })
 
 export const KeysAnswer = answer('The keys of the user, oldest first, without the secrets themselves.', {
   user: z.string(),
-  is_configured: z.boolean().meta({
-    description: 'Whether the key of the user comes from HEDDLE_USERS; no other keys can be created.',
-  }),
+  is_configured: z
+    .boolean()
+    .describe('Whether the key of the user comes from HEDDLE_USERS; no other keys can be created.'),
   keys: z.array(Key),
 })
 
@@ -122,7 +122,7 @@ export const RotateBody = z.object({
     .max(30 * 86_400)
     .optional()
     .meta({ default: 86_400, description: 'How long the old key works beside the new one.' }),
-  expires_at: KeyBody.shape.expires_at.meta({ description: 'Of the new key. Default: that of the old one.' }),
+  expires_at: KeyBody.shape.expires_at.describe('Of the new key. Default: that of the old one.'),
 })
 export type RotateBody = z.output<typeof RotateBody>
 
@@ -147,7 +147,7 @@ export const GrantsAnswer = answer('The grants of the user where the caller is a
 
 export const InvitationBody = z.object({
   grants: grants.min(1),
-  note: plainText(200).optional().meta({ description: 'For whom it is.' }),
+  note: plainText(200).optional().describe('For whom it is.'),
   days: z.int().min(1).max(30).optional().meta({ default: 7, description: 'How long it can be accepted.' }),
 })
 export type InvitationBody = z.output<typeof InvitationBody>
@@ -168,7 +168,7 @@ export const InvitationsAnswer = answer(
 )
 export const NewInvitationAnswer = answer('The invitation.', {
   invitation: Invitation,
-  secret: z.string().meta({ description: 'Shown only this once; the server stores its hash.' }),
+  secret: z.string().describe('Shown only this once; the server stores its hash.'),
 })
 
 export const AcceptBody = z.object({ secret: z.string().min(1).max(128), name: userName })
@@ -181,12 +181,10 @@ export const AcceptAnswer = answer('The new user and its first key.', {
 
 export const AuditBody = z.object({
   actor: plainText(256).optional(),
-  action: plainText(64)
-    .optional()
-    .meta({ description: 'Such as `user.grants`, or its beginning with a dot: `key.`.' }),
+  action: plainText(64).optional().describe('Such as `user.grants`, or its beginning with a dot: `key.`.'),
   from: time.optional(),
   until: time.optional(),
-  before: plainText(64).optional().meta({ description: '`next` of the page before.' }),
+  before: plainText(64).optional().describe('`next` of the page before.'),
   limit: z.int().min(1).max(1_000).optional().meta({ default: 100 }),
 })
 export type AuditBody = z.output<typeof AuditBody>
@@ -203,5 +201,5 @@ export const AuditAnswer = answer('What was done, the latest first.', {
       details: z.record(z.string(), z.unknown()),
     }),
   ),
-  next: z.string().nullable().meta({ description: 'Null on the last page.' }),
+  next: z.string().nullable().describe('Null on the last page.'),
 })

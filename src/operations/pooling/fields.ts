@@ -9,10 +9,9 @@ export const poolingFields = {
   model: z.string().max(256).nullish(),
   truncate_prompt_tokens: integer(-1, 2 ** 31 - 1)
     .nullish()
-    .meta({
-      description:
-        'Truncates each input to this many tokens; -1 is the maximum of the model. If absent, an input that is too long is refused.',
-    }),
+    .describe(
+      'Truncates each input to this many tokens; -1 is the maximum of the model. If absent, an input that is too long is refused.',
+    ),
   priority: integer(-(2 ** 31), 2 ** 31 - 1)
     .nullish()
     .meta({
@@ -22,10 +21,8 @@ export const poolingFields = {
     }),
   user: z.string().max(1_024).nullish(),
   request_id: plainText(256).min(1).optional(),
-  store: flag()
-    .nullish()
-    .meta({ description: 'Whether the answer is recorded as a call; `false` turns it off.' }),
-  metadata: jsonObject().nullish().meta({ description: 'Stored with the recorded answer.' }),
+  store: flag().nullish().describe('Whether the answer is recorded as a call; `false` turns it off.'),
+  metadata: jsonObject().nullish().describe('Stored with the recorded answer.'),
 }
 
 export type PoolingFields = z.output<z.ZodObject<typeof poolingFields>>

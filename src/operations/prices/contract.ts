@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { answer, dateTime, jsonObject, plainText, projectId, shortRecord } from '../../domain/fields.ts'
 import { limit, offset, query, sortBy } from '../paging-contract.ts'
 
-const unitPrice = z.number().min(0).meta({ description: 'Price of one token.' })
+const unitPrice = z.number().min(0).describe('Price of one token.')
 const name = plainText(256).min(1)
 
 const PriceGiven = z.object({
@@ -12,7 +12,7 @@ const PriceGiven = z.object({
   cache_creation_input_token_cost: unitPrice.nullish(),
   prompt_token_cost_unit: name.nullish().meta({ default: 'USD' }),
   completion_token_cost_unit: name.nullish().meta({ default: 'USD' }),
-  effective_date: dateTime.nullish().meta({ description: 'When the price takes effect. Default: now.' }),
+  effective_date: dateTime.nullish().describe('When the price takes effect. Default: now.'),
   provider_id: name.nullish().meta({ default: 'default' }),
 })
 
@@ -22,9 +22,7 @@ export const CreateBody = z.object({
 })
 export type CreateBody = z.output<typeof CreateBody>
 export const CreateAnswer = answer('The ids of the prices.', {
-  ids: z
-    .array(z.tuple([z.string(), z.string()]))
-    .meta({ description: 'The id of the price, then the model.' }),
+  ids: z.array(z.tuple([z.string(), z.string()])).describe('The id of the price, then the model.'),
 })
 
 export const QueryBody = z.strictObject({
@@ -32,7 +30,7 @@ export const QueryBody = z.strictObject({
   fields: z.array(z.string().max(256)).max(100).nullish(),
   query,
   sort_by: sortBy(256),
-  limit: limit.meta({ description: 'At most 10,000 prices are returned at once, also without a limit.' }),
+  limit: limit.describe('At most 10,000 prices are returned at once, also without a limit.'),
   offset,
 })
 export type QueryBody = z.output<typeof QueryBody>
@@ -43,9 +41,7 @@ export const QueryAnswer = answer('The prices found, with the requested fields.'
 
 export const PurgeBody = z.object({
   project_id: projectId,
-  query: jsonObject().meta({
-    description: 'An $eq of id and a string, an $in of id and strings, or an $or of such $eq.',
-  }),
+  query: jsonObject().describe('An $eq of id and a string, an $in of id and strings, or an $or of such $eq.'),
 })
 export type PurgeBody = z.output<typeof PurgeBody>
 export const PurgeAnswer = answer('An empty object, once the prices are deleted.', {})

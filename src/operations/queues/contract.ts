@@ -15,15 +15,15 @@ import { adjudications, outcomes } from '../../domain/queues/reviews.ts'
 import { humans, share } from '../calibrations/contract.ts'
 import { limit, offset, sortBy } from '../paging-contract.ts'
 
-const queueId = plainText(128).min(1).meta({ description: 'The id of the queue.' })
+const queueId = plainText(128).min(1).describe('The id of the queue.')
 const name = plainText(1024).min(1)
 const description = plainText(64 * 1024)
-const scorerRefs = z.array(plainText(2048)).max(1000).meta({ description: 'References of any kind.' })
+const scorerRefs = z.array(plainText(2048)).max(1000).describe('References of any kind.')
 
 export const QueuePath = z.object({ queue_id: queueId })
 export const ItemPath = z.object({
   queue_id: queueId,
-  item_id: plainText(128).min(1).meta({ description: 'The id of the item.' }),
+  item_id: plainText(128).min(1).describe('The id of the item.'),
 })
 export const InProject = z.object({ project_id: projectId })
 export type InProject = z.output<typeof InProject>
@@ -32,19 +32,23 @@ const users = z.array(plainText(256).min(1)).max(100)
 
 /** Who reviews the items, and who decides where they disagree. Null or absent: the default, or unchanged. */
 const review = {
-  annotators: z.int().min(1).max(100).nullish().meta({
-    description: 'How many annotators have to complete or skip an item. Default: 1.',
-  }),
-  reviewers: users.nullish().meta({ description: 'Who may. Default: an empty list, which means anyone.' }),
+  annotators: z
+    .int()
+    .min(1)
+    .max(100)
+    .nullish()
+    .describe('How many annotators have to complete or skip an item. Default: 1.'),
+  reviewers: users.nullish().describe('Who may. Default: an empty list, which means anyone.'),
   blind: z.boolean().nullish().meta({
     default: false,
     description:
       'Until they have finished an item, annotators do not see what others answered in this queue. Default: false.',
   }),
-  adjudication: z.enum(adjudications).nullish().meta({
-    description: 'When an adjudicator decides a finished item. Default: none.',
-  }),
-  adjudicators: users.nullish().meta({ description: 'Who decides. They are no annotators of the queue.' }),
+  adjudication: z
+    .enum(adjudications)
+    .nullish()
+    .describe('When an adjudicator decides a finished item. Default: none.'),
+  adjudicators: users.nullish().describe('Who decides. They are no annotators of the queue.'),
   tolerance: shortRecord(plainText(1024).min(1), z.number().min(0), {
     min: 0,
     most: 100,
@@ -52,7 +56,7 @@ const review = {
     name: 'question',
   })
     .nullish()
-    .meta({ description: 'By how much numbers may differ, by the name of the question. Default: 0.' }),
+    .describe('By how much numbers may differ, by the name of the question. Default: 0.'),
 }
 
 export const CreateBody = z.object({
@@ -88,7 +92,7 @@ export const QueueAnswer = answer('The current state of the queue.', { queue: Qu
 
 export const UpdateBody = z.object({
   project_id: projectId,
-  name: name.nullish().meta({ description: 'Null or absent fields keep their value.' }),
+  name: name.nullish().describe('Null or absent fields keep their value.'),
   description: description.nullish(),
   scorer_refs: scorerRefs.nullish(),
   ...review,
@@ -103,21 +107,22 @@ export const displayFields = z
   .array(plainText(1024))
   .max(1000)
   .nullish()
-  .meta({ description: 'Paths of the values of a call that reviewers are shown, such as inputs.question.' })
+  .describe('Paths of the values of a call that reviewers are shown, such as inputs.question.')
 
 const callPair = z.strictObject({
-  call_ids: z.array(plainText(2048)).min(2).max(2).meta({ description: 'Two different calls.' }),
+  call_ids: z.array(plainText(2048)).min(2).max(2).describe('Two different calls.'),
 })
 export type CallPair = z.output<typeof callPair>
 
 export const AddItemsBody = z
   .object({
     project_id: projectId,
-    call_ids: ids.nullish().meta({ description: 'Calls, each of which becomes an item.' }),
-    pairs: shortList(callPair, 1000).nullish().meta({
-      description:
+    call_ids: ids.nullish().describe('Calls, each of which becomes an item.'),
+    pairs: shortList(callPair, 1000)
+      .nullish()
+      .describe(
         'Calls whose answers reviewers compare, two for each item. Either this or `call_ids` is needed.',
-    }),
+      ),
     display_fields: displayFields,
   })
   .refine(({ call_ids, pairs }) => call_ids != null || pairs != null, {
@@ -130,8 +135,8 @@ export const AddItemsAnswer = answer('Numbers of calls that were added and that 
   duplicates: z
     .number()
     .int()
-    .meta({ description: 'Calls that are already in the queue, or named twice in this request.' }),
-  unknown: z.number().int().meta({ description: 'Calls that do not exist, were deleted or have expired.' }),
+    .describe('Calls that are already in the queue, or named twice in this request.'),
+  unknown: z.number().int().describe('Calls that do not exist, were deleted or have expired.'),
   unknown_call_ids: z.array(z.string()),
 })
 
@@ -145,104 +150,102 @@ const ItemsFilter = z.strictObject({
   call_trace_id: nameFilter,
   added_by: nameFilter,
   rule_id: nameFilter,
-  annotation_states: z.array(itemState).max(16).nullish().meta({
-    description: 'Only items whose annotation_state is one of these. An empty list matches all.',
-  }),
-  own_annotation_states: z.array(itemState).max(16).nullish().meta({
-    description: 'Only items whose own_annotation_state is one of these. An empty list matches all.',
-  }),
-  outcomes: z.array(z.enum(outcomes)).max(16).nullish().meta({
-    description: 'Only items whose review.outcome is one of these. An empty list matches all.',
-  }),
+  annotation_states: z
+    .array(itemState)
+    .max(16)
+    .nullish()
+    .describe('Only items whose annotation_state is one of these. An empty list matches all.'),
+  own_annotation_states: z
+    .array(itemState)
+    .max(16)
+    .nullish()
+    .describe('Only items whose own_annotation_state is one of these. An empty list matches all.'),
+  outcomes: z
+    .array(z.enum(outcomes))
+    .max(16)
+    .nullish()
+    .describe('Only items whose review.outcome is one of these. An empty list matches all.'),
 })
 
 export const QueryItemsBody = z.strictObject({
   project_id: projectId,
   filter: ItemsFilter.nullish(),
-  sort_by: sortBy().meta({
-    description:
-      'By call_started_at, call_op_name, created_at, updated_at or position_in_queue. Default: the order of the queue.',
-  }),
+  sort_by: sortBy().describe(
+    'By call_started_at, call_op_name, created_at, updated_at or position_in_queue. Default: the order of the queue.',
+  ),
   limit,
   offset,
-  include_position: flag(false).meta({ description: 'Fills position_in_queue.' }),
+  include_position: flag(false).describe('Fills position_in_queue.'),
 })
 export type QueryItemsBody = z.output<typeof QueryItemsBody>
 
 export const ItemRecord = z.object({
-  id: z.string().meta({ description: 'The id of the item.' }),
-  queue_id: z.string().meta({ description: 'The queue that it is in.' }),
-  project_id: z.string().meta({ description: 'The project, as <entity>/<project>.' }),
-  call_id: z.string().meta({ description: 'The call to review; of a pair, the first.' }),
-  other_call_id: z
-    .string()
-    .nullable()
-    .meta({ description: 'The second call of a pair to compare, or null.' }),
+  id: z.string().describe('The id of the item.'),
+  queue_id: z.string().describe('The queue that it is in.'),
+  project_id: z.string().describe('The project, as <entity>/<project>.'),
+  call_id: z.string().describe('The call to review; of a pair, the first.'),
+  other_call_id: z.string().nullable().describe('The second call of a pair to compare, or null.'),
   display: z
     .object({
-      left: z.string().meta({ description: 'The call that is shown first.' }),
-      right: z.string().meta({ description: 'The other one.' }),
+      left: z.string().describe('The call that is shown first.'),
+      right: z.string().describe('The other one.'),
     })
     .nullable()
-    .meta({ description: 'In which order the caller is shown a pair: by chance, and always the same.' }),
-  call_op_name: z.string().meta({ description: '`op_name` of the call when the item was added.' }),
-  call_started_at: time.meta({ description: 'When the call started.' }),
+    .describe('In which order the caller is shown a pair: by chance, and always the same.'),
+  call_op_name: z.string().describe('`op_name` of the call when the item was added.'),
+  call_started_at: time.describe('When the call started.'),
   call_ended_at: time
     .nullable()
-    .meta({ description: 'When the call ended; null if it was running when the item was added.' }),
-  call_trace_id: z.string().meta({ description: 'The trace of the call.' }),
-  created_at: time.meta({ description: 'When the item was added.' }),
-  created_by: z.string().meta({ description: 'Who added it.' }),
-  updated_at: time.meta({
-    description:
-      'When the item was added, or when an annotator last changed a state of it. A lease does not change it.',
-  }),
-  deleted_at: time.nullable().meta({ description: 'Null: items are not deleted.' }),
-  added_by: z.string().nullable().meta({ description: 'Who added it, or created the rule that did.' }),
-  rule_id: z.string().nullable().meta({ description: 'The rule that added the item; null if a person did.' }),
-  annotation_state: itemState.meta({ description: 'The latest state that any annotator set.' }),
-  annotation_state_changed_at: time
-    .nullable()
-    .meta({ description: 'When that state was set; null if never.' }),
-  annotator_user_id: z.string().nullable().meta({ description: 'Who set that state.' }),
-  own_annotation_state: itemState.meta({ description: 'The latest state that the caller set.' }),
-  display_fields: z
-    .array(z.string())
-    .meta({ description: 'Paths of the values of the call that reviewers are shown.' }),
+    .describe('When the call ended; null if it was running when the item was added.'),
+  call_trace_id: z.string().describe('The trace of the call.'),
+  created_at: time.describe('When the item was added.'),
+  created_by: z.string().describe('Who added it.'),
+  updated_at: time.describe(
+    'When the item was added, or when an annotator last changed a state of it. A lease does not change it.',
+  ),
+  deleted_at: time.nullable().describe('Null: items are not deleted.'),
+  added_by: z.string().nullable().describe('Who added it, or created the rule that did.'),
+  rule_id: z.string().nullable().describe('The rule that added the item; null if a person did.'),
+  annotation_state: itemState.describe('The latest state that any annotator set.'),
+  annotation_state_changed_at: time.nullable().describe('When that state was set; null if never.'),
+  annotator_user_id: z.string().nullable().describe('Who set that state.'),
+  own_annotation_state: itemState.describe('The latest state that the caller set.'),
+  display_fields: z.array(z.string()).describe('Paths of the values of the call that reviewers are shown.'),
   position_in_queue: z
     .number()
     .int()
     .nullable()
-    .meta({ description: 'Its place in the queue, from 1; in `items/query` only with `include_position`.' }),
+    .describe('Its place in the queue, from 1; in `items/query` only with `include_position`.'),
   lease: z
     .object({
-      user: z.string().meta({ description: 'Who has reserved it.' }),
-      expires_at: time.meta({ description: 'Until when.' }),
+      user: z.string().describe('Who has reserved it.'),
+      expires_at: time.describe('Until when.'),
     })
     .nullable()
-    .meta({ description: 'Who has reserved the item, and until when.' }),
+    .describe('Who has reserved the item, and until when.'),
   review: z
     .object({
-      finished: z.number().int().meta({ description: 'How many annotators have completed or skipped it.' }),
-      needed: z.number().int().meta({ description: 'How many have to.' }),
-      outcome: z.enum(outcomes).meta({ description: 'What has come of it so far.' }),
-      adjudicated_by: z.string().nullable().meta({ description: 'Whose decision counts.' }),
+      finished: z.number().int().describe('How many annotators have completed or skipped it.'),
+      needed: z.number().int().describe('How many have to.'),
+      outcome: z.enum(outcomes).describe('What has come of it so far.'),
+      adjudicated_by: z.string().nullable().describe('Whose decision counts.'),
     })
-    .meta({ description: 'How far the review has come.' }),
+    .describe('How far the review has come.'),
 })
 export const ItemsAnswer = answer('The items found.', { items: z.array(ItemRecord) })
 export const ItemAnswer = answer('The current state of the item.', {
-  item: ItemRecord.meta({ description: 'The item as the caller sees it.' }),
+  item: ItemRecord.describe('The item as the caller sees it.'),
 })
 
 export const ProgressBody = withAliases(
   { wb_user_id: 'svc_user_id' },
   z.object({
     project_id: projectId,
-    annotation_state: z.enum(annotationStates).meta({
-      description:
+    annotation_state: z
+      .enum(annotationStates)
+      .describe(
         "The caller's state of the item. `completed` and `skipped` are final until the item is reopened; repeating a state changes nothing.",
-    }),
+      ),
     annotator_user_id: setByServer,
     svc_user_id: setByServer,
   }),
@@ -260,20 +263,27 @@ export const NextBody = z.object({
     .max(24 * 60 * 60)
     .nullish()
     .meta({ default: defaultLeaseSeconds, description: 'How long the item is reserved for the caller.' }),
-  annotators: z.int().min(1).max(100).nullish().meta({
-    description:
+  annotators: z
+    .int()
+    .min(1)
+    .max(100)
+    .nullish()
+    .describe(
       'How many annotators have to complete or skip an item before it is no longer open. Default: as the queue says.',
-  }),
-  except_item_ids: z.array(plainText(128)).max(100).nullish().meta({
-    description: 'Items to pass over, such as the current item of a caller that prefetches the next one.',
-  }),
+    ),
+  except_item_ids: z
+    .array(plainText(128))
+    .max(100)
+    .nullish()
+    .describe('Items to pass over, such as the current item of a caller that prefetches the next one.'),
 })
 export type NextBody = z.output<typeof NextBody>
 export const NextAnswer = answer('The item that is now reserved for the caller.', {
-  item: ItemRecord.nullable().meta({ description: 'Null if no item is open to the caller.' }),
-  leased_items: z.number().int().meta({
-    description: 'Number of items that would be open to the caller if nobody else had a lease on them.',
-  }),
+  item: ItemRecord.nullable().describe('Null if no item is open to the caller.'),
+  leased_items: z
+    .number()
+    .int()
+    .describe('Number of items that would be open to the caller if nobody else had a lease on them.'),
 })
 
 export const PreferencesBody = z.object({
@@ -297,20 +307,16 @@ export const PreferencesAnswer = answer('Which answers reviewers prefer.', {
         first_wins: pairs,
         second_wins: pairs,
         ties: pairs,
-        win_rate: share.meta({ description: 'Of `first`, among the pairs without ties.' }),
+        win_rate: share.describe('Of `first`, among the pairs without ties.'),
       }),
     )
-    .meta({ description: 'Those with the most pairs first, at most 100.' }),
-  undecided: pairs.meta({ description: 'Judged pairs without a decision or a strict majority.' }),
-  not_compared: pairs.meta({
-    description: 'Judged pairs whose calls have the same name, or no name, or are gone.',
-  }),
+    .describe('Those with the most pairs first, at most 100.'),
+  undecided: pairs.describe('Judged pairs without a decision or a strict majority.'),
+  not_compared: pairs.describe('Judged pairs whose calls have the same name, or no name, or are gone.'),
   partial: z
     .boolean()
-    .meta({ description: 'There are more than 20,000 preferences: those of later items are not counted.' }),
-  left: share.meta({
-    description: 'How often the call on the left is preferred, among preferences that are no ties.',
-  }),
+    .describe('There are more than 20,000 preferences: those of later items are not counted.'),
+  left: share.describe('How often the call on the left is preferred, among preferences that are no ties.'),
   humans,
 })
 
@@ -323,14 +329,12 @@ const ownCounts = z.object({ in_progress: count, completed: count, skipped: coun
 export const QueueStats = z.object({
   queue_id: z.string(),
   total_items: count,
-  completed_items: count.meta({ description: 'Items that at least one annotator has completed or skipped.' }),
-  disagreed_items: count.meta({ description: 'Items whose review.outcome is disagreed.' }),
-  by_state: ownCounts
-    .extend({ unstarted: count })
-    .meta({ description: 'Number of items by annotation_state.' }),
+  completed_items: count.describe('Items that at least one annotator has completed or skipped.'),
+  disagreed_items: count.describe('Items whose review.outcome is disagreed.'),
+  by_state: ownCounts.extend({ unstarted: count }).describe('Number of items by annotation_state.'),
   by_user: z
     .array(ownCounts.extend({ user: z.string() }))
-    .meta({ description: "Number of items by each annotator's own state." }),
+    .describe("Number of items by each annotator's own state."),
 })
 export const StatsAnswer = answer('Counts for each queue, in the order of the request.', {
   stats: z.array(QueueStats),

@@ -12,13 +12,16 @@ const bound = z.number().nullish()
 const scorePick = z
   .strictObject({
     kind: z.literal('scores'),
-    scorer: plainText(512).min(1).nullish().meta({
-      description: 'The name after wandb.runnable. in feedback_type. Default: any scorer.',
-    }),
-    path: plainText(1024).min(1).nullish().meta({
-      description:
+    scorer: plainText(512)
+      .min(1)
+      .nullish()
+      .describe('The name after wandb.runnable. in feedback_type. Default: any scorer.'),
+    path: plainText(1024)
+      .min(1)
+      .nullish()
+      .describe(
         'The path of the score inside payload.output, such as correct.score. Default: the output itself.',
-    }),
+      ),
     below: bound,
     above: bound,
   })
@@ -33,27 +36,25 @@ export const Pick = z
     z.strictObject({ kind: z.literal('errors') }),
     scorePick,
   ])
-  .meta({
-    description:
-      'Which of the calls that pass the filter are added: all, every nth, those that ended with an exception, or those with a score below or above a number.',
-  })
+  .describe(
+    'Which of the calls that pass the filter are added: all, every nth, those that ended with an exception, or those with a score below or above a number.',
+  )
 
 const names = z.array(plainText(2048).min(1)).min(1).max(100).nullish()
 
 const Filter = z.strictObject({
-  op_names: names.meta({
-    description:
-      'Only calls of one of these ops: a name, a reference, or a reference that ends in :* for every version.',
-  }),
-  models: names.meta({
-    description: 'Only calls for which one of these is a member of summary.usage or is inputs.model.',
-  }),
+  op_names: names.describe(
+    'Only calls of one of these ops: a name, a reference, or a reference that ends in :* for every version.',
+  ),
+  models: names.describe(
+    'Only calls for which one of these is a member of summary.usage or is inputs.model.',
+  ),
 })
 
 export const CreateRuleBody = z.object({
   project_id: projectId,
   pick: Pick,
-  filter: Filter.nullish().meta({ description: 'Default: all calls of the project.' }),
+  filter: Filter.nullish().describe('Default: all calls of the project.'),
   display_fields: displayFields,
   paused: flag(false),
 })
@@ -65,11 +66,11 @@ export const RulePath = QueuePath.extend({ rule_id: plainText(128).min(1) })
 const unchanged = z
   .null({ error: 'of a rule cannot be changed; create another rule, or leave it out' })
   .optional()
-  .meta({ description: 'Null or absent: what a rule picks cannot be changed.' })
+  .describe('Null or absent: what a rule picks cannot be changed.')
 
 export const UpdateRuleBody = z.object({
   project_id: projectId,
-  paused: z.boolean().meta({ description: 'A paused rule picks and counts no calls.' }),
+  paused: z.boolean().describe('A paused rule picks and counts no calls.'),
   pick: unchanged,
   filter: unchanged,
   display_fields: unchanged,
@@ -86,9 +87,10 @@ export const RuleRecord = z.object({
   filter: Filter,
   display_fields: z.array(z.string()),
   paused: z.boolean(),
-  counted: z.number().int().meta({
-    description: 'Number of calls that passed the filter of a rule that picks every nth call; otherwise 0.',
-  }),
+  counted: z
+    .number()
+    .int()
+    .describe('Number of calls that passed the filter of a rule that picks every nth call; otherwise 0.'),
   created_at: time,
   created_by: z.string(),
   updated_at: time,

@@ -20,12 +20,12 @@ export const refusedRerankFields = {
 
 export const RerankBody = z.object({
   query: z.string(),
-  documents: shortList(z.union([z.string(), z.object({ text: z.string() })]), maxDocuments).meta({
-    description: 'Strings, or objects with a `text`.',
-  }),
+  documents: shortList(z.union([z.string(), z.object({ text: z.string() })]), maxDocuments).describe(
+    'Strings, or objects with a `text`.',
+  ),
   top_n: integer(0, 2 ** 31 - 1)
     .nullish()
-    .meta({ description: 'Returns only this many of the best documents; 0 and null return all.' }),
+    .describe('Returns only this many of the best documents; 0 and null return all.'),
   return_documents: flag()
     .nullish()
     .meta({ description: 'Whether the answer includes the texts of the documents.', default: true }),
@@ -39,7 +39,7 @@ export const RerankAnswer = answer('The documents, best match first.', {
   model: z.string(),
   results: z.array(
     z.object({
-      index: z.int().meta({ description: 'The index of the document in `documents`.' }),
+      index: z.int().describe('The index of the document in `documents`.'),
       relevance_score: z.number(),
       document: z.object({ text: z.string() }).optional(),
     }),
@@ -51,7 +51,7 @@ export const RerankAnswer = answer('The documents, best match first.', {
       billed_units: z.object({ search_units: z.literal(1) }),
       tokens: z.object({ input_tokens: z.int(), output_tokens: z.int() }),
     })
-    .meta({ description: "Cohere's form of the usage." }),
+    .describe("Cohere's form of the usage."),
 })
 export type RerankAnswer = z.output<typeof RerankAnswer>
 
@@ -63,10 +63,10 @@ const texts = () =>
     .nullish()
 
 export const ScoreBody = z.object({
-  queries: texts().meta({ description: 'One text, or as many as there are documents.' }),
-  documents: texts().meta({ description: 'What each is compared with.' }),
-  text_1: texts().meta({ description: 'The older name of `queries`.' }),
-  text_2: texts().meta({ description: 'The older name of `documents`.' }),
+  queries: texts().describe('One text, or as many as there are documents.'),
+  documents: texts().describe('What each is compared with.'),
+  text_1: texts().describe('The older name of `queries`.'),
+  text_2: texts().describe('The older name of `documents`.'),
   ...poolingFields,
 })
 export type ScoreBody = z.output<typeof ScoreBody>

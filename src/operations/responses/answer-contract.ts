@@ -62,7 +62,7 @@ const Usage = z.object({
     cache_write_tokens: z
       .int()
       .optional()
-      .meta({ description: 'Always 0: caching costs nothing. Answers that 0.2 stored lack it.' }),
+      .describe('Always 0: caching costs nothing. Answers that 0.2 stored lack it.'),
   }),
   output_tokens: z.int(),
   output_tokens_details: z.object({ reasoning_tokens: z.int() }),
@@ -79,7 +79,7 @@ export const ResponseAnswer = answer('The answer of the model.', {
   conversation: z
     .object({ id: z.string() })
     .nullish()
-    .meta({ description: 'The conversation that it continued. Answers of earlier versions lack it.' }),
+    .describe('The conversation that it continued. Answers of earlier versions lack it.'),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
   incomplete_details: z.object({ reason: z.string() }).nullable(),
   instructions: z.string().nullable(),
@@ -109,10 +109,9 @@ export const ResponseAnswer = answer('The answer of the model.', {
 })
 
 export const StreamEvent = z.looseObject({
-  type: z.string().meta({
-    description:
-      'The first event is `response.created`, the last one is `response.completed` or another end.',
-  }),
+  type: z
+    .string()
+    .describe('The first event is `response.created`, the last one is `response.completed` or another end.'),
   sequence_number: z.int(),
   output_index: z.int().optional(),
   item_id: z.string().optional(),
@@ -128,7 +127,7 @@ const queryFlag = z.enum(['true', 'false', '1', '0']).transform((word) => word =
 const include = z
   .union([z.string(), z.array(z.string())])
   .optional()
-  .meta({ description: 'Has no effect: an answer is returned as it was sent.' })
+  .describe('Has no effect: an answer is returned as it was sent.')
 
 /** The SDKs write a list as `include[]`. */
 export const ReplayQuery = z.object({
@@ -138,7 +137,7 @@ export const ReplayQuery = z.object({
     .int()
     .min(-1)
     .optional()
-    .meta({ description: 'In a stream, the number of the event after which to start.' }),
+    .describe('In a stream, the number of the event after which to start.'),
   include_obfuscation: queryFlag.optional().meta({ default: false }),
   include,
   'include[]': include,
@@ -147,10 +146,7 @@ export const ReplayQuery = z.object({
 export const InputItemsQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(20),
   order: z.enum(['asc', 'desc']).default('desc'),
-  after: plainText(256)
-    .min(1)
-    .optional()
-    .meta({ description: 'The id of the last item of the previous page.' }),
+  after: plainText(256).min(1).optional().describe('The id of the last item of the previous page.'),
   include,
   'include[]': include,
 })

@@ -2,9 +2,7 @@ import { z } from 'zod'
 import { answer, plainText, projectId } from '../../domain/fields.ts'
 
 const name = plainText(200).min(1)
-const search = plainText(8_000).meta({
-  description: 'The part after the question mark in the URL of the screen.',
-})
+const search = plainText(8_000).describe('The part after the question mark in the URL of the screen.')
 const screen = z.enum(['calls', 'charts', 'search', 'evals', 'compare'])
 const time = z.iso.datetime()
 
@@ -14,7 +12,7 @@ export const InProject = z.object({ project_id: projectId })
 export const SaveViewBody = z.object({
   project_id: projectId,
   screen,
-  name: name.meta({ description: 'Your view of this screen with the same name is replaced.' }),
+  name: name.describe('Your view of this screen with the same name is replaced.'),
   search,
   is_shared: z.boolean().nullish().meta({
     default: false,
@@ -25,7 +23,7 @@ export type SaveViewBody = z.output<typeof SaveViewBody>
 
 export const ChangeViewBody = z.object({
   project_id: projectId,
-  name: name.optional().meta({ description: 'An absent field keeps its value.' }),
+  name: name.optional().describe('An absent field keeps its value.'),
   search: search.optional(),
   is_shared: z.boolean().optional(),
 })

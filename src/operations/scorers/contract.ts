@@ -14,9 +14,7 @@ export const fieldMap = () =>
     plainText(64).regex(/^[A-Za-z_]\w*$/, 'expected a letter or "_", then letters, digits and "_"'),
     path,
     { most: 50, things: 'fields', name: 'name' },
-  ).meta({
-    description: 'Maps names to fields of the call, such as {"question": "inputs.messages.0.content"}.',
-  })
+  ).describe('Maps names to fields of the call, such as {"question": "inputs.messages.0.content"}.')
 
 /** A typed question of a judge. Its name is a member of the score. */
 const JudgeQuestion = Question.safeExtend({
@@ -35,21 +33,26 @@ function shapesOf<Json extends z.ZodType>(json: Json) {
     model: plainText(512)
       .min(1)
       .nullish()
-      .meta({ description: 'One of the names of a served model. Default: the first model.' }),
+      .describe('One of the names of a served model. Default: the first model.'),
     system: plainText(maxTextLength)
       .nullish()
-      .meta({ description: 'The system message. Fields of the call are not inserted here.' }),
-    prompt: plainText(maxTextLength).min(1).meta({
-      description:
+      .describe('The system message. Fields of the call are not inserted here.'),
+    prompt: plainText(maxTextLength)
+      .min(1)
+      .describe(
         'The prompt. {inputs.…}, {output.…} and names of `fields` in braces are replaced by the values of the call; write {{ and }} for braces.',
-    }),
-    schema: json.nullish().meta({
-      description: 'A JSON Schema. The answer always fits it and is the score. This or `questions`.',
-    }),
-    questions: z.array(JudgeQuestion).min(1).max(maxQuestions).nullish().meta({
-      description:
+      ),
+    schema: json
+      .nullish()
+      .describe('A JSON Schema. The answer always fits it and is the score. This or `questions`.'),
+    questions: z
+      .array(JudgeQuestion)
+      .min(1)
+      .max(maxQuestions)
+      .nullish()
+      .describe(
         'Typed questions about the prompt, answered with probabilities and without writing anything. The score has a member for each.',
-    }),
+      ),
     orders: orders(),
     min_label_mass: minLabelMass(),
     reason: z.boolean().nullish().meta({
@@ -71,12 +74,12 @@ function shapesOf<Json extends z.ZodType>(json: Json) {
       kind: z.literal('json_schema'),
       schema: json,
       field,
-      parse: flag(false).meta({ description: 'Whether the field is a string that contains the JSON.' }),
+      parse: flag(false).describe('Whether the field is a string that contains the JSON.'),
     }),
     z.strictObject({
       kind: z.literal('regex'),
-      pattern: plainText(8192).min(1).meta({ description: 'Matches anywhere in the text of the field.' }),
-      negate: flag(false).meta({ description: 'Passes if the pattern is not found.' }),
+      pattern: plainText(8192).min(1).describe('Matches anywhere in the text of the field.'),
+      negate: flag(false).describe('Passes if the pattern is not found.'),
       field,
     }),
     z.strictObject({

@@ -17,8 +17,8 @@ export const Tried = answer('What the scorer says of each call, in the order of 
     z.object({
       call_id: z.string(),
       state: z.enum(['judged', 'skipped', 'failed']),
-      output: z.unknown().meta({ description: 'The score; null if there is none.' }),
-      detail: z.string().nullable().meta({ description: 'Why there is no score.' }),
+      output: z.unknown().describe('The score; null if there is none.'),
+      detail: z.string().nullable().describe('Why there is no score.'),
     }),
   ),
 })

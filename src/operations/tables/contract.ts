@@ -8,7 +8,7 @@ const rowDigests = z.array(z.string())
 export const CreateBody = z.object({
   table: z.object({
     project_id: projectId,
-    rows: longList(digestedObject()).meta({ description: 'Their order and duplicates are kept.' }),
+    rows: longList(digestedObject()).describe('Their order and duplicates are kept.'),
     expected_digest: plainText(256).nullish(),
   }),
 })
@@ -49,7 +49,7 @@ export type TableUpdate = z.output<typeof TableUpdate>
 export const UpdateBody = z.object({
   project_id: projectId,
   base_digest: digestGiven,
-  updates: longList(TableUpdate).meta({ description: 'Applied in order.' }),
+  updates: longList(TableUpdate).describe('Applied in order.'),
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 export const UpdateAnswer = answer('The digests of the new table and of the rows that changed.', {
@@ -71,9 +71,7 @@ export const QueryBody = z.strictObject({
   filter: z.strictObject({ row_digests: z.array(digestGiven).max(1000).nullish() }).nullish(),
   limit,
   offset,
-  sort_by: sortBy().meta({
-    description: 'Paths into the rows. Default: the order of the table.',
-  }),
+  sort_by: sortBy().describe('Paths into the rows. Default: the order of the table.'),
 })
 export type QueryBody = z.output<typeof QueryBody>
 

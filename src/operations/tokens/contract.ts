@@ -8,16 +8,13 @@ const maxTextLength = 1024 * 1024
 
 export const TokenizeBody = z.object({
   ...conversationFields,
-  prompt: z
-    .string()
-    .max(maxTextLength)
-    .nullish()
-    .meta({ description: 'A string. Alternatively, send `messages`.' }),
+  prompt: z.string().max(maxTextLength).nullish().describe('A string. Alternatively, send `messages`.'),
   messages: shortList(Message, 5_000).nullish(),
-  add_special_tokens: flag().nullish().meta({
-    description:
+  add_special_tokens: flag()
+    .nullish()
+    .describe(
       'Adds the tokens that the model expects around a text. Default: true for `prompt`, false for `messages`.',
-  }),
+    ),
   return_token_strs: optIn(),
 })
 export type TokenizeBody = z.output<typeof TokenizeBody>
@@ -45,7 +42,7 @@ export const TokenizerInfoAnswer = answer('Properties of the tokenizer that test
   eos_token: z.string().nullable(),
   pad_token: z.string().nullable(),
   chat_template: z.string().nullable(),
-  model_max_length: z.int().meta({ description: 'Maximum number of tokens of one conversation.' }),
+  model_max_length: z.int().describe('Maximum number of tokens of one conversation.'),
   vocab_size: z.int(),
 })
 export type TokenizerInfoAnswer = z.output<typeof TokenizerInfoAnswer>

@@ -6,8 +6,7 @@ import { maxDays } from './buckets.ts'
 const maxTimeBuckets = 256
 const dayMs = 86_400_000
 const epochMs = z.int().min(0).max(8_000_000_000_000)
-const names = (about: string) =>
-  z.array(plainText(4096).min(1)).max(100).nullish().meta({ description: about })
+const names = (about: string) => z.array(plainText(4096).min(1)).max(100).nullish().describe(about)
 
 const groupNames = [
   'scorer_id',
@@ -21,18 +20,16 @@ export type GroupName = (typeof groupNames)[number]
 export const FeedbackAggregateBody = z
   .strictObject({
     project_id: projectId,
-    after_ms: epochMs.meta({ description: 'Milliseconds since 1970; included.' }),
-    before_ms: epochMs.nullish().meta({ description: 'Excluded. Default: now.' }),
+    after_ms: epochMs.describe('Milliseconds since 1970; included.'),
+    before_ms: epochMs.nullish().describe('Excluded. Default: now.'),
     time_bucket_seconds: z
       .int()
       .min(1)
       .nullish()
-      .meta({
-        description: `At most ${maxTimeBuckets} buckets. Without it, one bucket over the whole range.`,
-      }),
+      .describe(`At most ${maxTimeBuckets} buckets. Without it, one bucket over the whole range.`),
     feedback_types: names('Only types that begin with one of these.'),
     tags: names('Only feedback with one of these tags.'),
-    rating_min: z.number().min(0).max(1).nullish().meta({ description: 'Only feedback with such a rating.' }),
+    rating_min: z.number().min(0).max(1).nullish().describe('Only feedback with such a rating.'),
     rating_max: z.number().min(0).max(1).nullish(),
     monitor_ids: names(
       'Only feedback that one of these triggers caused: trigger_ref; * at the end for a beginning.',
@@ -46,10 +43,9 @@ export const FeedbackAggregateBody = z
       .array(z.enum(['agent_turn', 'agent_conversation']))
       .max(2)
       .nullish()
-      .meta({
-        description:
-          'Only feedback about calls that are the root of their trace (agent_turn), or about whole conversations.',
-      }),
+      .describe(
+        'Only feedback about calls that are the root of their trace (agent_turn), or about whole conversations.',
+      ),
     group_by: z.array(z.enum(groupNames)).max(groupNames.length).nullish(),
   })
   .check((context) => {
@@ -91,13 +87,13 @@ export const FeedbackAggregateAnswer = answer(
     buckets: z.array(
       z.object({
         time_bucket_start_ms: z.int(),
-        group: z.record(z.string(), z.string()).meta({ description: 'An empty text where there is none.' }),
-        total_count: z.int().min(1).meta({ description: 'Number of feedback records.' }),
-        scored_count: z.int().min(0).meta({ description: 'Those with a tag or a rating.' }),
+        group: z.record(z.string(), z.string()).describe('An empty text where there is none.'),
+        total_count: z.int().min(1).describe('Number of feedback records.'),
+        scored_count: z.int().min(0).describe('Those with a tag or a rating.'),
         tag_counts: counts,
-        reaction_counts: counts.meta({ description: 'By emoji, without skin tones.' }),
-        rating_counts: counts.meta({ description: 'How many ratings there are of each name.' }),
-        rating_sums: counts.meta({ description: 'Their sums.' }),
+        reaction_counts: counts.describe('By emoji, without skin tones.'),
+        rating_counts: counts.describe('How many ratings there are of each name.'),
+        rating_sums: counts.describe('Their sums.'),
       }),
     ),
   },

@@ -6,9 +6,9 @@ const valueType = z.enum(['numeric', 'boolean', 'categorical'])
 
 const selected = {
   feedback_type: plainText(512).nullish(),
-  trigger_ref: plainText(4096).nullish().meta({
-    description: 'A reference; without a version, or with :* at its end, it is that of any version.',
-  }),
+  trigger_ref: plainText(4096)
+    .nullish()
+    .describe('A reference; without a version, or with :* at its end, it is that of any version.'),
 }
 
 export const FeedbackStatsBody = withRange(
@@ -19,12 +19,11 @@ export const FeedbackStatsBody = withRange(
     metrics: z
       .array(
         z.strictObject({
-          json_path: plainText(1024).min(1).meta({ description: 'Inside payloads, such as output.score.' }),
+          json_path: plainText(1024).min(1).describe('Inside payloads, such as output.score.'),
           value_type: valueType.nullish().meta({ default: 'numeric' }),
-          aggregations: aggregationList.meta({
-            description:
-              'Default: avg, min and max; count_true and count_false of booleans; count of categories.',
-          }),
+          aggregations: aggregationList.describe(
+            'Default: avg, min and max; count_true and count_false of booleans; count of categories.',
+          ),
           percentiles,
         }),
       )
@@ -41,14 +40,14 @@ export const FeedbackStatsAnswer = answer('Figures named <aggregation>_<path>. E
   buckets: z.array(
     z
       .object({
-        timestamp: z.iso.datetime().meta({ description: 'When the bucket begins.' }),
-        count: z.int().min(0).meta({ description: 'Number of feedback records.' }),
+        timestamp: z.iso.datetime().describe('When the bucket begins.'),
+        count: z.int().min(0).describe('Number of feedback records.'),
       })
       .catchall(z.union([figure, z.string()])),
   ),
-  window_stats: z.record(z.string(), z.record(z.string(), figure)).meta({
-    description: 'The same over the whole range: by path with _ for other characters, then by figure.',
-  }),
+  window_stats: z
+    .record(z.string(), z.record(z.string(), figure))
+    .describe('The same over the whole range: by path with _ for other characters, then by figure.'),
 })
 
 const maxSample = 5_000
@@ -69,7 +68,5 @@ export const PayloadSchemaBody = withRange(
 export type PayloadSchemaBody = z.output<typeof PayloadSchemaBody>
 
 export const PayloadSchemaAnswer = answer('What can be a metric of /feedback/stats.', {
-  paths: z
-    .array(z.object({ json_path: z.string(), value_type: valueType }))
-    .meta({ description: 'At most 1,000.' }),
+  paths: z.array(z.object({ json_path: z.string(), value_type: valueType })).describe('At most 1,000.'),
 })

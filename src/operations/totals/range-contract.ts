@@ -7,19 +7,16 @@ const daySeconds = 86_400
 
 /** The range of the buckets, their length, and where days begin. */
 export const statsRange = {
-  start: dateTime.meta({ description: 'Included.' }),
-  end: dateTime
-    .nullish()
-    .meta({ description: `Excluded. Default: now. At most ${maxDays} days after start.` }),
+  start: dateTime.describe('Included.'),
+  end: dateTime.nullish().describe(`Excluded. Default: now. At most ${maxDays} days after start.`),
   granularity: z
     .int()
     .min(1)
     .max(maxDays * daySeconds)
     .nullish()
-    .meta({
-      description:
-        'Seconds of a bucket. Default: five minutes to a day, by the range. It becomes longer where there would be more than 10,000 buckets.',
-    }),
+    .describe(
+      'Seconds of a bucket. Default: five minutes to a day, by the range. It becomes longer where there would be more than 10,000 buckets.',
+    ),
   timezone: plainText(64)
     .refine(isTimezone, 'expected a time zone such as UTC or Europe/Berlin')
     .nullish()
@@ -49,7 +46,7 @@ export function withRange<Schema extends z.ZodType<Range>>(schema: Schema): Sche
 export const answeredRange = {
   start: z.iso.datetime(),
   end: z.iso.datetime(),
-  granularity: z.int().min(1).meta({ description: 'Seconds of a bucket.' }),
+  granularity: z.int().min(1).describe('Seconds of a bucket.'),
   timezone: z.string(),
 }
 
@@ -61,6 +58,6 @@ export const percentiles = z
   .array(z.number().min(0).max(100))
   .max(16)
   .nullish()
-  .meta({ description: 'From 0 to 100: 95 adds `p95_…`.' })
+  .describe('From 0 to 100: 95 adds `p95_…`.')
 
 export const aggregationList = z.array(z.enum(aggregations)).max(aggregations.length).nullish()

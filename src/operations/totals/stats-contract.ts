@@ -26,16 +26,15 @@ export const CallStatsBody = withRange(
     project_id: projectId,
     ...statsRange,
     filter: CallsFilter.nullish(),
-    usage_metrics: metricsOf<UsageMetric>(usageMetrics).meta({
-      description:
-        'By model. A call does not count where a selected call below it used tokens; see docs/totals.md.',
-    }),
+    usage_metrics: metricsOf<UsageMetric>(usageMetrics).describe(
+      'By model. A call does not count where a selected call below it used tokens; see docs/totals.md.',
+    ),
     call_metrics: metricsOf<CallMetric>(callMetrics),
   }),
 )
 export type CallStatsBody = z.output<typeof CallStatsBody>
 
-const timestamp = z.iso.datetime().meta({ description: 'When the bucket begins.' })
+const timestamp = z.iso.datetime().describe('When the bucket begins.')
 const figure = z.union([z.number(), z.string(), z.null()])
 
 export const CallStatsAnswer = answer('Figures named <aggregation>_<metric>. Empty buckets are left out.', {
@@ -44,9 +43,10 @@ export const CallStatsAnswer = answer('Figures named <aggregation>_<metric>. Emp
     z
       .object({
         timestamp,
-        model: z.string().nullable().meta({
-          description: 'Several models of one call are separated by commas, and have no price.',
-        }),
+        model: z
+          .string()
+          .nullable()
+          .describe('Several models of one call are separated by commas, and have no price.'),
       })
       .catchall(figure),
   ),

@@ -10,28 +10,28 @@ export const maxDetailed = 1_000
 const ThreadsFilter = z.strictObject({
   thread_ids: shortList(plainText(512), 1000)
     .nullish()
-    .meta({ description: 'Only these threads. An empty list matches nothing.' }),
-  after_datetime: dateTime.nullish().meta({ description: 'Counts only turns that began after this time.' }),
-  before_datetime: dateTime.nullish().meta({ description: 'Counts only turns that began before this time.' }),
+    .describe('Only these threads. An empty list matches nothing.'),
+  after_datetime: dateTime.nullish().describe('Counts only turns that began after this time.'),
+  before_datetime: dateTime.nullish().describe('Counts only turns that began before this time.'),
 })
 
 export const ThreadsBody = z
   .strictObject({
     project_id: projectId,
     filter: ThreadsFilter.nullish(),
-    query: query.meta({
-      description: 'Only conversations with a call that it holds for: {"$expr": …}; see docs/queries.md.',
-    }),
-    include_details: flag(false).meta({
-      description: `Adds the fields from call_count on, of at most ${maxDetailed} conversations.`,
-    }),
+    query: query.describe(
+      'Only conversations with a call that it holds for: {"$expr": …}; see docs/queries.md.',
+    ),
+    include_details: flag(false).describe(
+      `Adds the fields from call_count on, of at most ${maxDetailed} conversations.`,
+    ),
     limit,
     offset,
     sort_by: z
       .array(z.strictObject({ field: z.enum(threadFields), direction: z.enum(['asc', 'desc']) }))
       .max(16)
       .nullish()
-      .meta({ description: 'Default: the latest first.' }),
+      .describe('Default: the latest first.'),
   })
   .refine(({ include_details, limit: rows }) => !include_details || (rows ?? 0) <= maxDetailed, {
     path: ['limit'],

@@ -7,9 +7,9 @@ const maxCalls = 50_000
 export const defaultCalls = 10_000
 
 const shared = {
-  include_costs: flag(false).meta({
-    description: 'Adds what the tokens cost, by the prices of the project else as clients state it.',
-  }),
+  include_costs: flag(false).describe(
+    'Adds what the tokens cost, by the prices of the project else as clients state it.',
+  ),
   limit: z.int().min(1).max(maxCalls).nullish().meta({
     default: defaultCalls,
     description:
@@ -33,7 +33,7 @@ export const CallsUsageBody = z.strictObject({
 export type CallsUsageBody = z.output<typeof CallsUsageBody>
 
 const count = z.number().min(0)
-const cost = z.number().nullable().meta({ description: 'Null without include_costs or a price.' })
+const cost = z.number().nullable().describe('Null without include_costs or a price.')
 
 const ModelUsage = z.object({
   requests: count,
@@ -46,14 +46,14 @@ const ModelUsage = z.object({
   completion_tokens_total_cost: cost,
   cache_read_input_tokens_total_cost: cost,
   cache_creation_input_tokens_total_cost: cost,
-  stated_total_cost: cost.meta({ description: 'What clients state of models without a price.' }),
+  stated_total_cost: cost.describe('What clients state of models without a price.'),
 })
 
 export const UsageAnswer = answer('What calls used together with the calls below them.', {
   call_usage: z
     .record(z.string(), z.record(z.string(), ModelUsage))
-    .meta({ description: 'By the id of the call, then by model.' }),
+    .describe('By the id of the call, then by model.'),
   unfinished_call_ids: z
     .array(callId)
-    .meta({ description: 'The calls among those read that run: their usage is not known yet.' }),
+    .describe('The calls among those read that run: their usage is not known yet.'),
 })

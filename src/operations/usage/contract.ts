@@ -20,8 +20,8 @@ const maxDays = 10_000
 
 export const UsageQuery = z.strictObject({
   user: otherUser,
-  from: day.meta({ description: 'The first day, in UTC.' }),
-  to: day.meta({ description: 'The last day, in UTC.' }),
+  from: day.describe('The first day, in UTC.'),
+  to: day.describe('The last day, in UTC.'),
   limit: number(maxDays).meta({ default: String(maxDays), description: `At most ${maxDays}.` }),
   offset: number(Number.MAX_SAFE_INTEGER).meta({ default: '0' }),
 })
@@ -31,13 +31,12 @@ export const UsageAnswer = answer('One entry for each user and day, latest day f
   usage: z.array(
     z.object({
       user: z.string(),
-      day: z.string().meta({ description: 'A day in UTC.' }),
+      day: z.string().describe('A day in UTC.'),
       requests: z.int(),
-      refused: z.int().meta({
-        description:
-          'Requests that were refused because of a limit of the user. They are part of `requests`.',
-      }),
-      prompt_tokens: z.int().meta({ description: 'Includes tokens that were found in the cache.' }),
+      refused: z
+        .int()
+        .describe('Requests that were refused because of a limit of the user. They are part of `requests`.'),
+      prompt_tokens: z.int().describe('Includes tokens that were found in the cache.'),
       completion_tokens: z.int(),
     }),
   ),

@@ -20,17 +20,17 @@ const valueType = z.enum(['string', 'number', 'boolean', 'null', 'object', 'list
 export type ValueType = z.output<typeof valueType>
 
 export const FoundColumn = z.object({
-  field: z.string().meta({ description: 'The field, as used in queries, sorts and `columns`.' }),
-  count: count.meta({ description: 'Number of sampled calls that have the field.' }),
+  field: z.string().describe('The field, as used in queries, sorts and `columns`.'),
+  count: count.describe('Number of sampled calls that have the field.'),
   types: z.partialRecord(valueType, count),
 })
 export type FoundColumn = z.output<typeof FoundColumn>
 
 export const ColumnsAnswer = answer('The fields of the newest calls of a view, most frequent first.', {
   columns: z.array(FoundColumn),
-  sampled: count.meta({ description: 'Number of calls that were examined.' }),
-  others: count.meta({ description: `Number of fields beyond the first ${maxColumns}.` }),
-  too_large: count.meta({
-    description: 'Number of inputs, outputs and other values of more than 64 KiB, which were skipped.',
-  }),
+  sampled: count.describe('Number of calls that were examined.'),
+  others: count.describe(`Number of fields beyond the first ${maxColumns}.`),
+  too_large: count.describe(
+    'Number of inputs, outputs and other values of more than 64 KiB, which were skipped.',
+  ),
 })

@@ -27,15 +27,17 @@ const maxValues = 8
 
 export const CallsBody = z.strictObject({
   ...selection,
-  columns: z.array(valuePath).max(maxValues).nullish().meta({
-    description: 'Additional values of the calls to return, such as inputs.question.',
-  }),
-  sort_by: sortBy().meta({ description: 'Default: newest first.' }),
+  columns: z
+    .array(valuePath)
+    .max(maxValues)
+    .nullish()
+    .describe('Additional values of the calls to return, such as inputs.question.'),
+  sort_by: sortBy().describe('Default: newest first.'),
   limit: z.int().min(0).max(maxCalls).nullish().meta({ default: defaultCalls }),
   offset,
   after: plainText(128)
     .nullish()
-    .meta({ description: 'Continues after a page in the order of time: `next` of the previous page.' }),
+    .describe('Continues after a page in the order of time: `next` of the previous page.'),
   count_up_to: z.int().min(0).max(1_000_000).nullish().meta({
     default: defaultCount,
     description: 'Counts the calls of the view up to this number; 0 turns counting off.',
@@ -43,16 +45,14 @@ export const CallsBody = z.strictObject({
 })
 export type CallsBody = z.output<typeof CallsBody>
 
-const isDeriving = z.boolean().meta({
-  description:
+const isDeriving = z
+  .boolean()
+  .describe(
     'Whether calls written by an older version are still being processed; counts may not include them yet.',
-})
+  )
 
 const preview = (of: string) =>
-  z
-    .string()
-    .nullable()
-    .meta({ description: `The first 160 characters of ${of}, on one line.` })
+  z.string().nullable().describe(`The first 160 characters of ${of}, on one line.`)
 
 export const LightCall = z.object({
   id: z.string(),
@@ -64,26 +64,28 @@ export const LightCall = z.object({
   started_at: time,
   ended_at: time.nullable(),
   status: z.enum(['success', 'error', 'descendant_error', 'running']),
-  exception: z.string().nullable().meta({ description: 'The first 200 characters of the exception.' }),
+  exception: z.string().nullable().describe('The first 200 characters of the exception.'),
   model: z
     .string()
     .nullable()
-    .meta({ description: 'The models in its usage, separated by commas; otherwise the requested model.' }),
+    .describe('The models in its usage, separated by commas; otherwise the requested model.'),
   latency_ms: z.number().nullable(),
   first_token_ms: z.number().nullable(),
   input_tokens: count.nullable(),
   output_tokens: count.nullable(),
-  cost: z.number().nullable().meta({
-    description: 'By the prices of the project, else as the client states it; null without either.',
-  }),
+  cost: z
+    .number()
+    .nullable()
+    .describe('By the prices of the project, else as the client states it; null without either.'),
   svc_user_id: z.string().nullable(),
   storage_size_bytes: count,
   input_preview: preview('the last user message'),
   output_preview: preview('the answer'),
   feedback: z.array(z.object({ feedback_type: z.string(), emoji: z.string().nullable(), count })),
-  values: z.array(z.string().nullable()).optional().meta({
-    description: 'The first 200 characters of the JSON of each of `columns`; null if there is no value.',
-  }),
+  values: z
+    .array(z.string().nullable())
+    .optional()
+    .describe('The first 200 characters of the JSON of each of `columns`; null if there is no value.'),
 })
 export type LightCall = z.output<typeof LightCall>
 
@@ -92,11 +94,11 @@ export const CallsAnswer = answer('Calls without their inputs, outputs and attri
   next: z
     .string()
     .nullable()
-    .meta({ description: 'Null on the last page, and always in other orders than that of time.' }),
+    .describe('Null on the last page, and always in other orders than that of time.'),
   count: z
     .object({
       value: count,
-      is_exact: z.boolean().meta({ description: 'If false, there are at least this many.' }),
+      is_exact: z.boolean().describe('If false, there are at least this many.'),
     })
     .nullable(),
   is_deriving: isDeriving,
@@ -117,31 +119,30 @@ export const FacetsBody = z.strictObject({
     .min(1)
     .max(16)
     .nullish()
-    .meta({
-      description:
-        'Default: op, model, status and user. feedback counts calls by the types of their feedback, reaction by the last emoji. Values of calls, such as inputs.question, are counted only in the newest calls.',
-    }),
+    .describe(
+      'Default: op, model, status and user. feedback counts calls by the types of their feedback, reaction by the last emoji. Values of calls, such as inputs.question, are counted only in the newest calls.',
+    ),
 })
 export type FacetsBody = z.output<typeof FacetsBody>
 
-const groupValue = z.string().nullable().meta({
-  description:
+const groupValue = z
+  .string()
+  .nullable()
+  .describe(
     'Null for calls without a value. An op stands for all its versions, in the form that `filter.op_names` accepts. A value of calls is returned as JSON.',
-})
+  )
 
 export const FacetsAnswer = answer('The most frequent values of each field in the calls of the view.', {
   facets: z.array(
     z.object({
       field: z.string(),
-      values: z
-        .array(z.object({ value: groupValue, count }))
-        .meta({ description: 'At most 50, most frequent first.' }),
-      others: count.meta({
-        description: 'Number of calls with any other value, or with any other type of feedback.',
-      }),
-      sampled: count.nullable().meta({
-        description: `How many of the newest calls were counted, for values of calls: at most ${sampledCalls}; of op, model, status, user and origin, how many were looked at where conditions need that of more than ${examinedCalls}. Null if all were.`,
-      }),
+      values: z.array(z.object({ value: groupValue, count })).describe('At most 50, most frequent first.'),
+      others: count.describe('Number of calls with any other value, or with any other type of feedback.'),
+      sampled: count
+        .nullable()
+        .describe(
+          `How many of the newest calls were counted, for values of calls: at most ${sampledCalls}; of op, model, status, user and origin, how many were looked at where conditions need that of more than ${examinedCalls}. Null if all were.`,
+        ),
     }),
   ),
   is_deriving: isDeriving,
@@ -151,67 +152,71 @@ export const maxBuckets = 1_000
 
 /** The range of the buckets and their length. */
 export const bucketSpan = {
-  after: dateTime.meta({ description: 'A time in the first bucket.' }),
-  before: dateTime.nullish().meta({ description: 'Default: now.' }),
+  after: dateTime.describe('A time in the first bucket.'),
+  before: dateTime.nullish().describe('Default: now.'),
   step_seconds: z
     .int()
     .min(1)
     .max(366 * 86_400)
-    .meta({
-      description: `The length of a bucket. Buckets begin at multiples of it since 1970 in UTC. At most ${maxBuckets} buckets.`,
-    }),
+    .describe(
+      `The length of a bucket. Buckets begin at multiples of it since 1970 in UTC. At most ${maxBuckets} buckets.`,
+    ),
 }
 
 export const BucketsBody = z.strictObject({
   ...selection,
   ...bucketSpan,
-  by: groupField.nullish().meta({
-    description:
+  by: groupField
+    .nullish()
+    .describe(
       'Groups the calls: the 20 largest groups, the 6 largest by errors, by tokens read and written and with `costs` by cost, and all others together.',
-  }),
-  timed: z.enum(['latency', 'first_token']).nullish().meta({
-    description: 'Adds the median and the 95th percentile of this time, within 9 %, and its histogram.',
-  }),
-  costs: flag(false).meta({
-    description: 'Adds what the calls cost, by the prices of the project, else as clients state it.',
-  }),
+    ),
+  timed: z
+    .enum(['latency', 'first_token'])
+    .nullish()
+    .describe('Adds the median and the 95th percentile of this time, within 9 %, and its histogram.'),
+  costs: flag(false).describe(
+    'Adds what the calls cost, by the prices of the project, else as clients state it.',
+  ),
 })
 export type BucketsBody = z.output<typeof BucketsBody>
 
 const sums = {
-  count: count.meta({ description: 'Number of calls that started.' }),
-  errors: count.meta({ description: 'Number of these calls that failed themselves.' }),
+  count: count.describe('Number of calls that started.'),
+  errors: count.describe('Number of these calls that failed themselves.'),
   ended: count,
   input_tokens: z.number(),
   output_tokens: z.number(),
 }
 
 const Times = z.object({
-  count: count.meta({ description: 'Number of calls that have this time.' }),
+  count: count.describe('Number of calls that have this time.'),
   mean_ms: z.number(),
   p50_ms: z.number(),
   p95_ms: z.number(),
-  histogram: z.array(z.tuple([z.number(), count])).meta({
-    description:
+  histogram: z
+    .array(z.tuple([z.number(), count]))
+    .describe(
       'Pairs of the start of a bin in milliseconds and the number of calls in it; four bins per octave.',
-  }),
+    ),
 })
 
 export const BucketsAnswer = answer('Calls by start time. Empty buckets are left out.', {
   groups: z
     .array(z.object({ value: groupValue, is_others: z.boolean() }))
-    .meta({ description: 'Largest first; without `by` there is only one.' }),
+    .describe('Largest first; without `by` there is only one.'),
   buckets: z.array(
     z.object({
       started_at: time,
-      group: count.meta({ description: 'The index of the group in `groups`.' }),
+      group: count.describe('The index of the group in `groups`.'),
       ...sums,
       times: Times.nullable(),
-      cost: z.number().nullable().optional().meta({ description: 'Only with `costs`; null without any.' }),
-      unpriced: count.optional().meta({
-        description:
+      cost: z.number().nullable().optional().describe('Only with `costs`; null without any.'),
+      unpriced: count
+        .optional()
+        .describe(
           'Number of calls that used a model without a price and state no cost, or several models; `cost` does not include them.',
-      }),
+        ),
     }),
   ),
   is_deriving: isDeriving,

@@ -15,16 +15,17 @@ export const FeedbackBucketsAnswer = answer('Feedback by creation time. Empty bu
     .array(
       z.object({
         feedback_type: z.string(),
-        value: z.string().nullable().meta({
-          description: 'The emoji of a reaction, or the JSON of an annotation if it is short.',
-        }),
+        value: z
+          .string()
+          .nullable()
+          .describe('The emoji of a reaction, or the JSON of an annotation if it is short.'),
       }),
     )
-    .meta({ description: 'The 20 most frequent, in descending order.' }),
+    .describe('The 20 most frequent, in descending order.'),
   buckets: z.array(
     z.object({
       started_at: z.iso.datetime(),
-      kind: count.nullable().meta({ description: 'The index in `kinds`; null for all others.' }),
+      kind: count.nullable().describe('The index in `kinds`; null for all others.'),
       count,
     }),
   ),

@@ -9,14 +9,11 @@ export const defaultFound = 20
 
 export const SearchBody = z.strictObject({
   ...selection,
-  text: plainText(1_000).meta({
-    description:
-      'Words that must all occur, also as beginnings of longer words; "in quotation marks" for an exact phrase; -word to exclude a word. Case and accents are ignored.',
-  }),
+  text: plainText(1_000).describe(
+    'Words that must all occur, also as beginnings of longer words; "in quotation marks" for an exact phrase; -word to exclude a word. Case and accents are ignored.',
+  ),
   limit: z.int().min(1).max(maxFound).nullish().meta({ default: defaultFound }),
-  after: plainText(128)
-    .nullish()
-    .meta({ description: 'Continues after a page: `next` of the previous page.' }),
+  after: plainText(128).nullish().describe('Continues after a page: `next` of the previous page.'),
 })
 export type SearchBody = z.output<typeof SearchBody>
 
@@ -27,12 +24,12 @@ export const Found = z.object({
       z.object({
         field: z.enum(['inputs', 'output', 'exception', 'note', 'name']),
         text: z.string(),
-        marks: z.array(z.tuple([count, count])).meta({
-          description: 'Positions of the words found: the first character, and the one after the last.',
-        }),
+        marks: z
+          .array(z.tuple([count, count]))
+          .describe('Positions of the words found: the first character, and the one after the last.'),
       }),
     )
-    .meta({ description: 'At most three excerpts with the words found.' }),
+    .describe('At most three excerpts with the words found.'),
 })
 export type Found = z.output<typeof Found>
 
@@ -41,9 +38,9 @@ export const SearchAnswer = answer('The calls that contain the words, latest arr
   next: z.string().nullable(),
   searchable: z
     .object({
-      value: count.meta({ description: 'Number of calls of the project that are searchable so far.' }),
+      value: count.describe('Number of calls of the project that are searchable so far.'),
       of: count,
     })
     .nullable()
-    .meta({ description: 'Null if all calls are searchable. New calls become searchable after a moment.' }),
+    .describe('Null if all calls are searchable. New calls become searchable after a moment.'),
 })

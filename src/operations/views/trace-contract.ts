@@ -34,19 +34,20 @@ export const TraceCall = LightCall.pick({
   cost: true,
   storage_size_bytes: true,
 }).extend({
-  kind: z.enum(callKinds).nullable().meta({
-    description: 'As the attributes of Weave or OpenTelemetry say; a call with tokens is of a model.',
-  }),
-  is_inner_step: z.boolean().meta({
-    description: 'A span of OpenTelemetry without a kind, inputs and output: the inside of a framework.',
-  }),
-  feedback: z.int().min(0).meta({ description: 'Number of feedback records about the call.' }),
+  kind: z
+    .enum(callKinds)
+    .nullable()
+    .describe('As the attributes of Weave or OpenTelemetry say; a call with tokens is of a model.'),
+  is_inner_step: z
+    .boolean()
+    .describe('A span of OpenTelemetry without a kind, inputs and output: the inside of a framework.'),
+  feedback: z.int().min(0).describe('Number of feedback records about the call.'),
 })
 export type TraceCall = z.output<typeof TraceCall>
 
 const index = z.int().min(0)
 const sparse = (value: z.ZodNumber, description: string) =>
-  z.array(z.tuple([index, value])).meta({ description: `Pairs of the index of a call and ${description}.` })
+  z.array(z.tuple([index, value])).describe(`Pairs of the index of a call and ${description}.`)
 
 /** Many calls at once; values that most of them share are written once. Positions count from 0 over all lines. */
 export const TraceColumns = z.object({
@@ -54,24 +55,24 @@ export const TraceColumns = z.object({
     .array(
       TraceCall.pick({ op_name: true, display_name: true, status: true, kind: true, is_inner_step: true }),
     )
-    .meta({ description: 'The kinds that no earlier line has.' }),
+    .describe('The kinds that no earlier line has.'),
   id: z.array(z.string()),
-  kind: z.array(index).meta({ description: 'Index into the `kinds` of all lines so far.' }),
-  parent: z.array(z.union([index, z.string(), z.null()])).meta({
-    description:
+  kind: z.array(index).describe('Index into the `kinds` of all lines so far.'),
+  parent: z
+    .array(z.union([index, z.string(), z.null()]))
+    .describe(
       'The index of the parent call, or its id if the parent has not been sent yet; null for a root call.',
-  }),
-  after: z.array(z.int()).meta({
-    description:
+    ),
+  after: z
+    .array(z.int())
+    .describe(
       'Microseconds between the start of the previous call and that of this one. For the first call, microseconds since 1970 (negative before).',
-  }),
-  took: z
-    .array(z.int().nullable())
-    .meta({ description: 'Duration in microseconds; null for a running call.' }),
+    ),
+  took: z.array(z.int().nullable()).describe('Duration in microseconds; null for a running call.'),
   storage_size_bytes: z.array(index),
-  tokens: z.array(z.tuple([index, index.nullable(), index.nullable()])).meta({
-    description: 'The index of a call, its input tokens and its output tokens, for calls that have any.',
-  }),
+  tokens: z
+    .array(z.tuple([index, index.nullable(), index.nullable()]))
+    .describe('The index of a call, its input tokens and its output tokens, for calls that have any.'),
   cost: sparse(z.number(), 'its cost, for calls that have one'),
   feedback: sparse(z.int().min(1), 'its number of feedback records, for calls with feedback'),
 })

@@ -21,9 +21,9 @@ export const FileForm = z.object({
   purpose: z.enum(purposes),
   file: z.string().meta({ format: 'binary', description: 'The content, with a file name.' }),
   'expires_after[anchor]': z.literal('created_at').optional(),
-  'expires_after[seconds]': expiresAfter.shape.seconds.optional().meta({
-    description: `Files for batches expire after ${usualSeconds} seconds unless this says otherwise.`,
-  }),
+  'expires_after[seconds]': expiresAfter.shape.seconds
+    .optional()
+    .describe(`Files for batches expire after ${usualSeconds} seconds unless this says otherwise.`),
 })
 
 export const FilePath = z.object({ file_id: plainText(512).min(1) })
@@ -34,13 +34,13 @@ export const pageAfter = (prefix: 'file-' | 'batch_') =>
     .string()
     .regex(new RegExp(`^${prefix}[0-9a-f]{32}$`), `expected the id of an item, ${prefix}…`)
     .optional()
-    .meta({ description: 'The id of the last item of the previous page.' })
+    .describe('The id of the last item of the previous page.')
 
 export const FilesQuery = z.strictObject({
   purpose: plainText(64).min(1).optional(),
   after: pageAfter('file-'),
   limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
-  order: z.enum(['asc', 'desc']).default('desc').meta({ description: 'Sort order by time.' }),
+  order: z.enum(['asc', 'desc']).default('desc').describe('Sort order by time.'),
 })
 export type FilesQuery = z.output<typeof FilesQuery>
 
