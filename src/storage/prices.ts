@@ -1,17 +1,16 @@
 import { refuse } from '../domain/refusals.ts'
 import type { View } from '../domain/view.ts'
-import { type Columns, namesOf, type RowOf } from './sql/columns.ts'
 import { compileCondition } from './sql/conditions.ts'
-import { insertInto } from './sql/inserts.ts'
 import type { FieldReading } from './sql/readings.ts'
 import { pageOf } from './sql/rows-in-order.ts'
 import { sortingOf } from './sql/sorting.ts'
 import { allOf, emptySql, join, listOf, rawSql, sql } from './sql/sql.ts'
+import { type RowIn, tableOf } from './sql/table.ts'
 import { markPrices } from './sums/marks.ts'
 import type { Command, Reader } from './transaction.ts'
 
 /** In display order. */
-const kinds = {
+const prices = tableOf('prices', {
   id: 'text',
   project_id: 'text',
   llm_id: 'text',
@@ -25,23 +24,18 @@ const kinds = {
   cache_creation_input_token_cost: 'number',
   effective_date: 'time',
   created_at: 'time',
-} as const satisfies Columns
+})
 
 /** What a model costs from a day on. */
-export type Price = RowOf<typeof kinds>
+export type Price = RowIn<typeof prices>
 
-export const priceFields = namesOf(kinds)
+export const priceFields = prices.names
 
-const columns = rawSql(priceFields.join(', '))
-
-const insertPrices = insertInto('prices', priceFields)
-
-export const addPrices: Command<readonly Price[], void> = async (tx, prices) => {
-  const rows = prices.map((price) => priceFields.map((field) => price[field]))
-  for (const statement of insertPrices(rows)) await tx.run(statement)
+export const addPrices: Command<readonly Price[], void> = async (tx, added) => {
+  await prices.insert(tx, added)
   await markPrices(
     tx,
-    prices.map(({ project_id }) => project_id),
+    added.map(({ project_id }) => project_id),
   )
 }
 
@@ -51,14 +45,14 @@ export function readPrices(db: Reader, view: View): Promise<Price[]> {
   if (view.query) conditions.push(compileCondition(view.query, fieldsAt('query'), db.dialect))
   const order = [...sortingOf(view.sort, fieldsAt, db.dialect).order, rawSql('id')]
   return db.all<Price>(
-    sql`SELECT ${columns} FROM prices WHERE ${allOf(conditions)} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`,
+    sql`SELECT ${prices.columns} FROM prices WHERE ${allOf(conditions)} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`,
   )
 }
 
 /** `path` is how a refusal names where the field was given. */
 function fieldsAt(path: string) {
   return (field: string): FieldReading => {
-    const kind = Object.hasOwn(kinds, field) ? kinds[field as keyof Price] : undefined
+    const kind = Object.hasOwn(prices.kinds, field) ? prices.kinds[field as keyof Price] : undefined
     if (kind !== undefined) return { kind, sql: rawSql(field) }
     const accepted = priceFields.join(', ')
     throw refuse('unknown_field', { field: path, received: JSON.stringify(field), accepted })
@@ -67,13 +61,13 @@ function fieldsAt(path: string) {
 
 export function pricesOfModels(db: Reader, projectId: string, models: readonly string[]): Promise<Price[]> {
   return db.all<Price>(
-    sql`SELECT ${columns} FROM prices WHERE project_id = ${projectId} AND llm_id IN (${listOf(models)})`,
+    sql`SELECT ${prices.columns} FROM prices WHERE project_id = ${projectId} AND llm_id IN (${listOf(models)})`,
   )
 }
 
 export function pricesOfProject(db: Reader, projectId: string, max?: number): Promise<Price[]> {
   const limit = max === undefined ? emptySql : sql` LIMIT ${max}`
-  return db.all<Price>(sql`SELECT ${columns} FROM prices WHERE project_id = ${projectId}${limit}`)
+  return db.all<Price>(sql`SELECT ${prices.columns} FROM prices WHERE project_id = ${projectId}${limit}`)
 }
 
 export const removePrices: Command<{ project_id: string; ids: readonly string[] }, void> = async (

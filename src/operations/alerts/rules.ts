@@ -10,6 +10,7 @@ import {
   type AlertRule,
   conditionOf,
   listAlertRules,
+  type RuleChange,
   type RuleKey,
   requireRule,
 } from '../../storage/alerts/rules.ts'
@@ -136,7 +137,7 @@ export async function updateRule(db: Database, caller: Caller, rule_id: string, 
   requireAccess(caller, project_id)
   const key = { project_id, rule_id }
   const known = await requireRule(db, key)
-  const change: Parameters<typeof changed>[0] = {}
+  const change: RuleChange = {}
   if (name !== undefined) change.name = name
   if (severity !== undefined) change.severity = severity ?? 'error'
   if (endpoint_ids !== undefined) change.endpoints = listText(endpoint_ids)
@@ -153,13 +154,7 @@ export async function updateRule(db: Database, caller: Caller, rule_id: string, 
     const { window } = conditionOf(change.condition ?? known.condition)
     change.cooldown = cooldown_seconds ?? window?.seconds ?? 0
   }
-  return changed(change)
-
-  async function changed(
-    change: Partial<Pick<AlertRule, 'name' | 'condition' | 'severity' | 'cooldown' | 'endpoints' | 'active'>>,
-  ) {
-    return { rule: ruleRecord(await db.write('changeAlertRule', { ...key, change, now: now() })) }
-  }
+  return { rule: ruleRecord(await db.write('changeAlertRule', { ...key, change, now: now() })) }
 }
 
 function storedConditions({ condition }: AlertRule): Conditions {

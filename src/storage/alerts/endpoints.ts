@@ -1,12 +1,11 @@
 import type { EventType, Format } from '../../domain/alerts.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
-import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { countChange } from './versions.ts'
 
-const kinds = {
+const endpoints = tableOf('alert_endpoints', {
   project_id: 'text',
   id: 'text',
   name: 'text',
@@ -25,18 +24,15 @@ const kinds = {
   created_at: 'time',
   created_by: 'text',
   updated_at: 'time',
-} as const satisfies Columns
+})
 
 /** Where messages go. `types` is a JSON list, `sealed` what only the server can read. */
-export type Endpoint = Omit<RowOf<typeof kinds>, 'format'> & { format: Format }
+export type Endpoint = Omit<RowIn<typeof endpoints>, 'format'> & { format: Format }
 
 export interface EndpointKey {
   project_id: string
   endpoint_id: string
 }
-
-const columns = namesOf(kinds)
-const allColumns = rawSql(columns.join(', '))
 
 /** Of a project. */
 const maxEndpoints = 20
@@ -49,7 +45,7 @@ export const oneEndpoint = ({ project_id, endpoint_id }: EndpointKey): Sql =>
   sql`project_id = ${project_id} AND id = ${endpoint_id}`
 
 export const findEndpoint = (db: Reader, key: EndpointKey): Promise<Endpoint | undefined> =>
-  db.get<Endpoint>(sql`SELECT ${allColumns} FROM alert_endpoints WHERE ${oneEndpoint(key)}`)
+  db.get<Endpoint>(sql`SELECT ${endpoints.columns} FROM alert_endpoints WHERE ${oneEndpoint(key)}`)
 
 export async function requireEndpoint(db: Reader, key: EndpointKey): Promise<Endpoint> {
   const endpoint = await findEndpoint(db, key)
@@ -63,7 +59,9 @@ export async function requireEndpoint(db: Reader, key: EndpointKey): Promise<End
 
 /** Oldest first. */
 export const listEndpoints = (db: Reader, project: string): Promise<Endpoint[]> =>
-  db.all<Endpoint>(sql`SELECT ${allColumns} FROM alert_endpoints WHERE project_id = ${project} ORDER BY id`)
+  db.all<Endpoint>(
+    sql`SELECT ${endpoints.columns} FROM alert_endpoints WHERE project_id = ${project} ORDER BY id`,
+  )
 
 /** Those that get events of the type, in the order in which their rows are written. */
 export async function endpointsFor(db: Reader, project: string, type: EventType): Promise<string[]> {
@@ -74,8 +72,6 @@ export async function endpointsFor(db: Reader, project: string, type: EventType)
     .filter(({ types }) => types === null || (JSON.parse(types) as string[]).includes(type))
     .map(({ id }) => id)
 }
-
-const insertEndpoint = insertInto('alert_endpoints', columns)
 
 export const addEndpoint: Command<Endpoint, void> = async (tx, endpoint) => {
   const { project_id } = endpoint
@@ -90,10 +86,12 @@ export const addEndpoint: Command<Endpoint, void> = async (tx, endpoint) => {
       what: 'alert endpoints',
     })
   }
-  for (const statement of insertEndpoint([columns.map((column) => endpoint[column])])) await tx.run(statement)
+  await endpoints.insert(tx, [endpoint])
 }
 
-type Changed = Partial<Pick<Endpoint, 'name' | 'format' | 'shown' | 'sealed' | 'types' | 'active'>>
+const settings = ['name', 'format', 'shown', 'sealed', 'types', 'active'] as const
+const state = ['stopped', 'runs_as', 'failures', 'failing_since', 'rests_until'] as const
+type Changed = Partial<Pick<Endpoint, (typeof settings)[number]>>
 
 /**
  * Returns the endpoint after the change. Who switches it on again or says where messages go answers for it, and what
@@ -114,12 +112,7 @@ export const changeEndpoint: Command<
     ...((isResumed || change.shown !== undefined) && { runs_as: user }),
     updated_at: now,
   }
-  await tx.run(
-    sql`UPDATE alert_endpoints SET name = ${changed.name}, format = ${changed.format}, shown = ${changed.shown},
-        sealed = ${changed.sealed}, types = ${changed.types}, active = ${changed.active}, stopped = ${changed.stopped},
-        runs_as = ${changed.runs_as}, failures = ${changed.failures}, failing_since = ${changed.failing_since},
-        rests_until = ${changed.rests_until}, updated_at = ${now} WHERE ${oneEndpoint(key)}`,
-  )
+  await endpoints.update(tx, changed, [...settings, ...state, 'updated_at'], oneEndpoint(key))
   return changed
 }
 

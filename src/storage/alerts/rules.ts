@@ -5,14 +5,13 @@ import type { Expression } from '../../domain/expressions/expression.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CallsFilter } from '../calls/filter.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
-import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { guardsOf } from './guards.ts'
 import { countChange } from './versions.ts'
 
-const kinds = {
+const alertRules = tableOf('alert_rules', {
   project_id: 'text',
   id: 'text',
   name: 'text',
@@ -30,10 +29,10 @@ const kinds = {
   created_at: 'time',
   created_by: 'text',
   updated_at: 'time',
-} as const satisfies Columns
+})
 
 /** When a message is sent. `condition` is a JSON object, `endpoints` a JSON list of ids. */
-export type AlertRule = Omit<RowOf<typeof kinds>, 'watches'> & { watches: Watched }
+export type AlertRule = Omit<RowIn<typeof alertRules>, 'watches'> & { watches: Watched }
 
 export interface RuleKey {
   project_id: string
@@ -65,8 +64,7 @@ export function conditionOf(text: string): Condition {
   }
 }
 
-const columns = namesOf(kinds)
-export const ruleColumns = rawSql(columns.join(', '))
+export const ruleColumns = alertRules.columns
 
 /** Of a project. All of them are looked at when a call ends. */
 const maxRules = 1_000
@@ -122,20 +120,18 @@ async function requireRoom(tx: Transaction, rule: AlertRule): Promise<void> {
   }
 }
 
-const insertRule = insertInto('alert_rules', columns)
-
 export const addAlertRule: Command<AlertRule, void> = async (tx, rule) => {
   await countChange(tx, rule.project_id)
   await requireRoom(tx, rule)
-  for (const statement of insertRule([columns.map((column) => rule[column])])) await tx.run(statement)
+  await alertRules.insert(tx, [rule])
 }
 
-type Changed = Partial<
-  Pick<AlertRule, 'name' | 'condition' | 'severity' | 'cooldown' | 'endpoints' | 'active'>
->
+const settings = ['name', 'condition', 'severity', 'cooldown', 'endpoints', 'active'] as const
+const progress = ['fired_at', 'suppressed', 'firing', 'checked_at', 'taken_until'] as const
+export type RuleChange = Partial<Pick<AlertRule, (typeof settings)[number]>>
 
 /** Returns the rule after the change. With another condition it starts anew. */
-export const changeAlertRule: Command<RuleKey & { change: Changed; now: number }, AlertRule> = async (
+export const changeAlertRule: Command<RuleKey & { change: RuleChange; now: number }, AlertRule> = async (
   tx,
   { change, now, ...key },
 ) => {
@@ -147,12 +143,7 @@ export const changeAlertRule: Command<RuleKey & { change: Changed; now: number }
   const isResumed = change.active === 1 && rule.active === 0
   const changed: AlertRule = { ...rule, ...change, ...((isOther || isResumed) && anew), updated_at: now }
   if (isOther) await requireRoom(tx, changed)
-  await tx.run(
-    sql`UPDATE alert_rules SET name = ${changed.name}, condition = ${changed.condition},
-        severity = ${changed.severity}, cooldown = ${changed.cooldown}, endpoints = ${changed.endpoints}, active = ${changed.active},
-        fired_at = ${changed.fired_at}, suppressed = ${changed.suppressed}, firing = ${changed.firing},
-        checked_at = ${changed.checked_at}, taken_until = ${changed.taken_until}, updated_at = ${now} WHERE ${oneRule(key)}`,
-  )
+  await alertRules.update(tx, changed, [...settings, ...progress, 'updated_at'], oneRule(key))
   return changed
 }
 

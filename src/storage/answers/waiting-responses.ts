@@ -1,10 +1,9 @@
 import { refuse } from '../../domain/refusals.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { BoundReader, Command, Reader, Transaction } from '../transaction.ts'
 
-const kinds = {
+const waitingResponses = tableOf('waiting_responses', {
   user_name: 'text',
   id: 'text',
   project_id: 'text',
@@ -17,9 +16,9 @@ const kinds = {
   expire_at: 'time?',
   held_by: 'text?',
   held_until: 'time',
-} as const satisfies Columns
+})
 
-const textKinds = {
+const waitingTexts = tableOf('waiting_response_texts', {
   user_name: 'text',
   id: 'text',
   project_id: 'text',
@@ -27,14 +26,14 @@ const textKinds = {
   headers: 'json',
   prompt: 'json?',
   body: 'json?',
-} as const satisfies Columns
+})
 
 /** A response that is answered while nobody waits for it. Once it is answered, it is a response like others. */
-export interface WaitingResponse extends RowOf<typeof kinds> {
+export interface WaitingResponse extends RowIn<typeof waitingResponses> {
   status: 'queued' | 'in_progress' | 'failed' | 'cancelled'
 }
 
-type WaitingTexts = Pick<RowOf<typeof textKinds>, 'head' | 'headers' | 'prompt' | 'body'>
+type WaitingTexts = Pick<RowIn<typeof waitingTexts>, 'head' | 'headers' | 'prompt' | 'body'>
 export type NewWaitingResponse = WaitingResponse & WaitingTexts
 
 interface WaitingKey {
@@ -49,12 +48,6 @@ interface HeldResponse extends WaitingKey {
   holder: string
 }
 
-const columns = namesOf(kinds)
-const allColumns = rawSql(columns.join(', '))
-const insertWaiting = insertInto('waiting_responses', columns)
-const textColumns = namesOf(textKinds)
-const insertTexts = insertInto('waiting_response_texts', textColumns)
-
 /** Of a user, so that nobody fills the record with work. */
 const maxWaiting = 100
 const maxWaitingBytes = 64 * 1024 * 1024
@@ -67,7 +60,7 @@ const isLive = (now: number): Sql => sql`(expire_at IS NULL OR expire_at > ${now
 
 export const readWaiting = (db: Reader, { now, ...key }: KeyNow): Promise<WaitingResponse | undefined> =>
   db.get<WaitingResponse>(
-    sql`SELECT ${allColumns} FROM waiting_responses WHERE ${of(key)} AND ${isLive(now)}`,
+    sql`SELECT ${waitingResponses.columns} FROM waiting_responses WHERE ${of(key)} AND ${isLive(now)}`,
   )
 
 /** One of its texts: `body` is gone when it has ended. */
@@ -92,9 +85,8 @@ export const addWaiting: Command<NewWaitingResponse, void> = async (tx, response
     throw refuse('too_many_waiting', { limit: maxWaiting, bytes: maxWaitingBytes })
   if ((await tx.get(sql`SELECT 1 AS one FROM waiting_responses WHERE ${of(response)}`)) !== undefined)
     throw refuse('response_exists', { id, field: 'request_id' })
-  for (const statement of insertWaiting([columns.map((column) => response[column])])) await tx.run(statement)
-  for (const statement of insertTexts([textColumns.map((column) => response[column])]))
-    await tx.run(statement)
+  await waitingResponses.insert(tx, [response])
+  await waitingTexts.insert(tx, [response])
 }
 
 const isDue = (now: number): Sql => sql`ended_at IS NULL AND held_until <= ${now}`
@@ -130,7 +122,7 @@ export const takeWaiting: Command<Turn, NewWaitingResponse | undefined> = async 
   )
   if (taken === 0) return undefined
   const response = await tx.get<WaitingResponse>(
-    sql`SELECT ${allColumns} FROM waiting_responses WHERE ${of(key)}`,
+    sql`SELECT ${waitingResponses.columns} FROM waiting_responses WHERE ${of(key)}`,
   )
   const texts = await tx.get<WaitingTexts>(
     sql`SELECT head, headers, prompt, body FROM waiting_response_texts WHERE ${of(key)}`,

@@ -1,11 +1,10 @@
 import { refuse } from '../../domain/refusals.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Command, Reader } from '../transaction.ts'
 import { fileOfProject, keepWireFile, type NewWireFile, pageOf, type WirePage } from './wire-files.ts'
 
-const kinds = {
+const batches = tableOf('batches', {
   project_id: 'text',
   id: 'text',
   user_name: 'text',
@@ -36,7 +35,7 @@ const kinds = {
   held_by: 'text?',
   held_until: 'time',
   turn_at: 'time',
-} as const satisfies Columns
+})
 
 export type BatchStatus =
   | 'validating'
@@ -48,7 +47,7 @@ export type BatchStatus =
   | 'cancelling'
   | 'cancelled'
 
-export interface Batch extends RowOf<typeof kinds> {
+export interface Batch extends RowIn<typeof batches> {
   status: BatchStatus
 }
 
@@ -66,9 +65,6 @@ export interface HeldBatch extends BatchKey {
   holder: string
 }
 
-const columns = namesOf(kinds)
-const allColumns = rawSql(columns.join(', '))
-const insertBatch = insertInto('batches', columns)
 const lockOfAll = 'batches'
 
 /** Of a user, so that nobody fills the record with work. */
@@ -78,20 +74,20 @@ export const of = ({ project_id, id }: BatchKey): Sql => sql`project_id = ${proj
 export const heldBy = (held: HeldBatch): Sql => sql`${of(held)} AND held_by = ${held.holder}`
 
 export const readBatch = (db: Reader, key: BatchKey): Promise<Batch | undefined> =>
-  db.get<Batch>(sql`SELECT ${allColumns} FROM batches WHERE ${of(key)}`)
+  db.get<Batch>(sql`SELECT ${batches.columns} FROM batches WHERE ${of(key)}`)
 
 /** Its user was not removed: a later one of the same name has nothing of it. */
 const isOwned = sql`expires_at > 0`
 
 export const batchOfUser = (db: Reader, user: string, id: string): Promise<Batch | undefined> =>
   db.get<Batch>(
-    sql`SELECT ${allColumns} FROM batches WHERE user_name = ${user} AND id = ${id} AND ${isOwned}`,
+    sql`SELECT ${batches.columns} FROM batches WHERE user_name = ${user} AND id = ${id} AND ${isOwned}`,
   )
 
 /** Those of one wire: of Anthropic's or of OpenAI's. */
 export const listBatches = (db: Reader, { user, ...page }: WirePage, ofMessages: boolean): Promise<Batch[]> =>
   db.all<Batch>(
-    sql`SELECT ${allColumns} FROM batches
+    sql`SELECT ${batches.columns} FROM batches
         WHERE user_name = ${user} AND ${isOwned} AND endpoint ${rawSql(ofMessages ? '=' : '<>')} ${messagesEndpoint}
           AND ${pageOf(page)}`,
   )
@@ -107,7 +103,7 @@ export const addBatch: Command<Batch, void> = async (tx, batch) => {
       field: 'input_file_id',
       id: JSON.stringify(batch.input_file_id),
     })
-  for (const statement of insertBatch([columns.map((column) => batch[column])])) await tx.run(statement)
+  await batches.insert(tx, [batch])
 }
 
 /** A batch and its requests, which appear together. */
@@ -139,7 +135,7 @@ interface Turn {
 export const takeBatch: Command<Turn, Batch | undefined> = async (tx, { holder, now, until, mayAsk }) => {
   await tx.lock(lockOfAll)
   const batch = await tx.get<Batch>(
-    sql`SELECT ${allColumns} FROM batches WHERE ${isDue(now, mayAsk)} ORDER BY
+    sql`SELECT ${batches.columns} FROM batches WHERE ${isDue(now, mayAsk)} ORDER BY
       (SELECT max(turn_at) FROM batches AS own WHERE own.user_name = batches.user_name AND own.is_open = 1),
       turn_at, id LIMIT 1`,
   )

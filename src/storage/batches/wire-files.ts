@@ -1,11 +1,10 @@
 import { refuse } from '../../domain/refusals.ts'
 import { insertPiece, type PieceBytes } from '../objects/files.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
 import { joined, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
-const kinds = {
+const wireFiles = tableOf('wire_files', {
   project_id: 'text',
   id: 'text',
   user_name: 'text',
@@ -15,10 +14,10 @@ const kinds = {
   size: 'number',
   created_at: 'time',
   expires_at: 'time?',
-} as const satisfies Columns
+})
 
 /** A file of OpenAI's wire. */
-export type WireFile = RowOf<typeof kinds>
+export type WireFile = RowIn<typeof wireFiles>
 
 /** Where a page of a user's list begins and ends. */
 export interface WirePage {
@@ -29,10 +28,6 @@ export interface WirePage {
   limit: number
   order: 'asc' | 'desc'
 }
-
-const columns = namesOf(kinds)
-const allColumns = rawSql(columns.join(', '))
-const insertFile = insertInto('wire_files', columns)
 
 /** Of files of Anthropic's batches, which has no operations for them. */
 export const messageBatchPurpose = 'message_batch'
@@ -47,13 +42,15 @@ export const readWireFile = (
   now: number,
 ): Promise<WireFile | undefined> =>
   db.get<WireFile>(
-    sql`SELECT ${allColumns} FROM wire_files
+    sql`SELECT ${wireFiles.columns} FROM wire_files
         WHERE user_name = ${user} AND id = ${id} AND ${isShown} AND ${isLive(now)}`,
   )
 
 /** Whether or not it has expired: the input of a batch stays until its batch is over. */
 export const fileOfProject = (db: Reader, project: string, id: string): Promise<WireFile | undefined> =>
-  db.get<WireFile>(sql`SELECT ${allColumns} FROM wire_files WHERE project_id = ${project} AND id = ${id}`)
+  db.get<WireFile>(
+    sql`SELECT ${wireFiles.columns} FROM wire_files WHERE project_id = ${project} AND id = ${id}`,
+  )
 
 export const listWireFiles = (
   db: Reader,
@@ -63,7 +60,7 @@ export const listWireFiles = (
 ): Promise<WireFile[]> => {
   const ofPurpose = purpose === undefined ? isShown : sql`${isShown} AND purpose = ${purpose}`
   return db.all<WireFile>(
-    sql`SELECT ${allColumns} FROM wire_files
+    sql`SELECT ${wireFiles.columns} FROM wire_files
         WHERE user_name = ${user} AND ${ofPurpose} AND ${isLive(now)} AND ${pageOf(page)}`,
   )
 }
@@ -94,7 +91,7 @@ export const keepWireFile: Command<NewWireFile, void> = async (tx, { file, last 
   const { project_id, upload_id } = file
   if (last !== null) await insertPiece(tx, project_id, upload_id, last)
   await tx.run(sql`DELETE FROM file_uploads WHERE project_id = ${project_id} AND upload_id = ${upload_id}`)
-  for (const statement of insertFile([columns.map((column) => file[column])])) await tx.run(statement)
+  await wireFiles.insert(tx, [file])
 }
 
 interface WireFileName {
@@ -125,7 +122,7 @@ const filesAtOnce = 50
 /** Returns whether there may be more. */
 export const sweepWireFiles: Command<{ now: number }, boolean> = async (tx, { now }) => {
   const expired = await tx.all<WireFile>(
-    sql`SELECT ${allColumns} FROM wire_files WHERE expires_at <= ${now} AND NOT EXISTS (SELECT 1 ${readers})
+    sql`SELECT ${wireFiles.columns} FROM wire_files WHERE expires_at <= ${now} AND NOT EXISTS (SELECT 1 ${readers})
         LIMIT ${filesAtOnce}`,
   )
   for (const file of expired) await dropFile(tx, file)

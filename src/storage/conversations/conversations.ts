@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import { responsesLock } from '../answers/responses.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { BoundReader, Command, Reader } from '../transaction.ts'
 import {
   type Addition,
@@ -17,18 +17,17 @@ import {
 /** More would be one that is left behind for each request. */
 const maxConversations = 10_000
 
-const kinds = {
+const conversations = tableOf('conversations', {
   user_name: 'text',
   id: 'text',
   project_id: 'text',
   created_at: 'time',
   expire_at: 'time?',
   metadata: 'json',
-} as const satisfies Columns
+})
 
-export type Conversation = RowOf<typeof kinds>
+export type Conversation = RowIn<typeof conversations>
 
-const columns = namesOf(kinds)
 const itemColumns = ({ dialect: { stored } }: Reader): Sql =>
   sql`position, id, ${stored(rawSql('item'), 'always')} AS item`
 
@@ -39,7 +38,7 @@ export const readConversation = (
   { user_name, id, now }: Own,
 ): Promise<Conversation | undefined> =>
   db.get<Conversation>(
-    sql`SELECT ${rawSql(columns.join(', '))} FROM conversations
+    sql`SELECT ${conversations.columns} FROM conversations
         WHERE user_name = ${user_name} AND id = ${id} AND ${isLive(now)}`,
   )
 

@@ -2,14 +2,13 @@ import { refuse } from '../../domain/refusals.ts'
 import { isLive } from '../calls/calls.ts'
 import type { CallPart, CallStart } from '../calls/parts.ts'
 import { deleteCalls, reopenCall, upsertCalls } from '../calls/writes.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { requireMarked } from './marked-calls.ts'
 import { lockOfRun } from './runs.ts'
 
-const kinds = {
+const servedRuns = tableOf('served_runs', {
   project_id: 'text',
   run_id: 'text',
   runs_as: 'text',
@@ -20,18 +19,16 @@ const kinds = {
   held_by: 'text?',
   held_until: 'time',
   turn_at: 'time',
-} as const satisfies Columns
+})
 
 /** An evaluation run that the server carries out, as far as it is. */
-export type ServedRun = RowOf<typeof kinds>
+export type ServedRun = RowIn<typeof servedRuns>
 
 interface ServedRunKey {
   project_id: string
   run_id: string
 }
 
-const columns = namesOf(kinds)
-const allColumns = rawSql(columns.join(', '))
 const lockOfAll = 'served runs'
 
 /** Of a project, so that no user fills the record with plans. */
@@ -41,9 +38,7 @@ const oneOf = ({ project_id, run_id }: ServedRunKey): Sql =>
   sql`project_id = ${project_id} AND run_id = ${run_id}`
 
 export const readServedRun = (db: Reader, key: ServedRunKey): Promise<ServedRun | undefined> =>
-  db.get<ServedRun>(sql`SELECT ${allColumns} FROM served_runs WHERE ${oneOf(key)}`)
-
-const insertRun = insertInto('served_runs', columns)
+  db.get<ServedRun>(sql`SELECT ${servedRuns.columns} FROM served_runs WHERE ${oneOf(key)}`)
 
 interface NewServedRuns {
   /** The root calls of the runs, in the same order. */
@@ -57,7 +52,7 @@ export const addServedRuns: Command<NewServedRuns, void> = async (tx, { calls, r
   await requireRoom(tx, runs[0]?.project_id ?? '', runs.length)
   await upsertCalls(tx, [...calls])
   for (const run of runs) {
-    for (const statement of insertRun([columns.map((column) => run[column])])) await tx.run(statement)
+    await servedRuns.insert(tx, [run])
   }
 }
 
@@ -95,7 +90,7 @@ export const takeServedRun: Command<Turn, ServedRun | undefined> = async (
   await tx.lock(lockOfAll)
   const among = hasModels ? rawSql('') : sql` AND ${needsNoModel(tx)}`
   const run = await tx.get<ServedRun>(
-    sql`SELECT ${allColumns} FROM served_runs WHERE held_until <= ${now}${among} ORDER BY
+    sql`SELECT ${servedRuns.columns} FROM served_runs WHERE held_until <= ${now}${among} ORDER BY
       (SELECT max(turn_at) FROM served_runs AS own WHERE own.runs_as = served_runs.runs_as), turn_at, run_id LIMIT 1`,
   )
   if (run === undefined) return undefined
@@ -164,5 +159,5 @@ export const resumeServedRun: Command<Resumption, void> = async (tx, { run, attr
   await deleteCalls(tx, { project_id, ids: summaries.map(({ id }) => id), now })
   await reopenCall(tx, { project_id, id: run_id, attributes })
   await tx.run(sql`DELETE FROM served_runs WHERE ${oneOf(run)}`)
-  for (const statement of insertRun([columns.map((column) => run[column])])) await tx.run(statement)
+  await servedRuns.insert(tx, [run])
 }

@@ -1,12 +1,11 @@
 import { type BudgetPeriod, type BudgetScope, windowAt } from '../../domain/budgets.ts'
 import { now as timeNow } from '../../domain/time.ts'
 import { type BudgetStep, fireForBudgets } from '../alerts/budgets.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
-import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { listOf, type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
-const kinds = {
+const budgets = tableOf('budgets', {
   id: 'text',
   scope: 'text',
   subject: 'text',
@@ -18,14 +17,10 @@ const kinds = {
   prices_of: 'text?',
   created_at: 'time',
   created_by: 'text',
-} as const satisfies Columns
+})
 
 /** Amounts are billionths of a unit of the currency. */
-export type Budget = RowOf<typeof kinds> & { scope: BudgetScope; period: BudgetPeriod }
-
-const columnNames = namesOf(kinds)
-const columns = rawSql(columnNames.join(', '))
-const insertBudget = insertInto('budgets', columnNames)
+export type Budget = RowIn<typeof budgets> & { scope: BudgetScope; period: BudgetPeriod }
 
 /** How far a budget is used in a window. */
 interface BudgetState {
@@ -52,12 +47,12 @@ const sumsAt = (start: Sql, now: number) =>
       WHERE h.budget_id = budgets.id AND h.starts_at = ${start} AND h.held_until > ${now}), 0) AS held`
 
 export const listBudgets = (db: Reader): Promise<Budget[]> =>
-  db.all<Budget>(sql`SELECT ${columns} FROM budgets ORDER BY id`)
+  db.all<Budget>(sql`SELECT ${budgets.columns} FROM budgets ORDER BY id`)
 
 export function readBudgets(db: Reader, { day, month, now }: Today): Promise<(Budget & BudgetState)[]> {
   const start = sql`CASE period WHEN 'day' THEN CAST(${day} AS BIGINT) ELSE CAST(${month} AS BIGINT) END`
   return db.all(
-    sql`SELECT ${columns}, ${sumsAt(start, now)} FROM budgets ORDER BY scope, subject, period, currency`,
+    sql`SELECT ${budgets.columns}, ${sumsAt(start, now)} FROM budgets ORDER BY scope, subject, period, currency`,
   )
 }
 
@@ -75,7 +70,7 @@ export const addBudget: Command<{ budget: Budget; max: number }, 'added' | 'exis
     count: 0,
   }
   if (Number(count) >= max) return 'full'
-  for (const statement of insertBudget([columnNames.map((name) => budget[name])])) await tx.run(statement)
+  await budgets.insert(tx, [budget])
   return 'added'
 }
 
@@ -85,7 +80,7 @@ type BudgetChange = Pick<Budget, 'id' | 'amount' | 'warn_at' | 'block_unpriced' 
 export const changeBudget: Command<BudgetChange, boolean> = async (tx, budget) => {
   const { id, amount, warn_at, block_unpriced, prices_of } = budget
   await tx.lock(budgetLock(id))
-  const known = await tx.get<Budget>(sql`SELECT ${columns} FROM budgets WHERE id = ${id}`)
+  const known = await tx.get<Budget>(sql`SELECT ${budgets.columns} FROM budgets WHERE id = ${id}`)
   if (known === undefined) return false
   await tx.run(
     sql`UPDATE budgets SET amount = ${amount}, warn_at = ${warn_at}, block_unpriced = ${block_unpriced},
@@ -198,10 +193,10 @@ async function stepsOf(
   windows: readonly (BudgetShare & { spent: number })[],
 ): Promise<BudgetStep[]> {
   const ids = [...new Set(windows.map(({ budget_id }) => budget_id))]
-  const budgets = await tx.all<Budget>(
-    sql`SELECT ${columns} FROM budgets WHERE id IN (${listOf(ids)}) AND scope = 'project'`,
+  const affected = await tx.all<Budget>(
+    sql`SELECT ${budgets.columns} FROM budgets WHERE id IN (${listOf(ids)}) AND scope = 'project'`,
   )
-  return budgets.flatMap((budget) =>
+  return affected.flatMap((budget) =>
     windows
       .filter(({ budget_id }) => budget_id === budget.id)
       .map(({ starts_at, amount: added, spent }) => {

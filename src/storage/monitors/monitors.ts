@@ -1,11 +1,10 @@
 import { refuse } from '../../domain/refusals.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
 import { namedRows } from '../sql/named-rows.ts'
-import { rawSql, sql } from '../sql/sql.ts'
+import { type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
-const kinds = {
+const monitors = tableOf('monitors', {
   project_id: 'text',
   id: 'text',
   name: 'text',
@@ -22,13 +21,13 @@ const kinds = {
   created_by: 'text',
   updated_at: 'time',
   deleted_at: 'time?',
-} as const satisfies Columns
+})
 
 /**
  * Which calls of a project are judged, and by which scorers. `scorers` is a JSON list of MonitorScorer, `conditions` a
  * JSON object.
  */
-export type Monitor = RowOf<typeof kinds>
+export type Monitor = RowIn<typeof monitors>
 
 export interface MonitorScorer {
   /** The name of its object. No two scorers of a monitor have the same name. */
@@ -44,22 +43,17 @@ export interface MonitorKey {
   monitor_id: string
 }
 
-const columns = namesOf(kinds)
-const allColumns = rawSql(columns.join(', '))
-
 /** Everything that changes a monitor or its judgements takes this lock. */
 export const monitorLock = ({ project_id, monitor_id }: MonitorKey) => `monitor ${project_id} ${monitor_id}`
 
+const oneMonitor = ({ project_id, monitor_id }: MonitorKey): Sql =>
+  sql`project_id = ${project_id} AND id = ${monitor_id}`
+
 /** The monitor, unless it was deleted. */
-export function findMonitor(
-  db: Reader,
-  { project_id, monitor_id }: MonitorKey,
-): Promise<Monitor | undefined> {
-  return db.get<Monitor>(
-    sql`SELECT ${allColumns} FROM monitors
-        WHERE project_id = ${project_id} AND id = ${monitor_id} AND deleted_at IS NULL`,
+export const findMonitor = (db: Reader, key: MonitorKey): Promise<Monitor | undefined> =>
+  db.get<Monitor>(
+    sql`SELECT ${monitors.columns} FROM monitors WHERE ${oneMonitor(key)} AND deleted_at IS NULL`,
   )
-}
 
 /** The same, but refuses if there is no such monitor. */
 export async function requireMonitor(db: Reader, key: MonitorKey): Promise<Monitor> {
@@ -72,40 +66,32 @@ export async function requireMonitor(db: Reader, key: MonitorKey): Promise<Monit
   })
 }
 
-export const streamMonitors = namedRows<Monitor>('monitors', () => allColumns)
-
-const insertMonitor = insertInto('monitors', columns)
+export const streamMonitors = namedRows<Monitor>('monitors', () => monitors.columns)
 
 export const addMonitor: Command<Monitor, void> = async (tx, monitor) => {
-  for (const statement of insertMonitor([columns.map((column) => monitor[column])])) await tx.run(statement)
+  await monitors.insert(tx, [monitor])
 }
+
+const scope = ['scorers', 'conditions', 'sampling_rate', 'token_budget'] as const
+const settings = ['name', 'description', 'active', ...scope] as const
 
 export interface MonitorChange extends MonitorKey {
   /** The user who changes it. */
   user: string
   /** Absent fields are left as they are. */
-  change: Partial<
-    Pick<
-      Monitor,
-      'name' | 'description' | 'scorers' | 'conditions' | 'sampling_rate' | 'token_budget' | 'active'
-    >
-  >
+  change: Partial<Pick<Monitor, (typeof settings)[number]>>
   now: number
 }
 
 /** Whether the change decides what is asked, how often or for how much: whoever decides that answers for it. */
-function isWork(monitor: Monitor, { name: _, description: __, active, ...asked }: MonitorChange['change']) {
-  const isOther = (field: keyof typeof asked) => asked[field] !== undefined && asked[field] !== monitor[field]
-  return (
-    (active === 1 && monitor.active === 0) || (Object.keys(asked) as (keyof typeof asked)[]).some(isOther)
-  )
+function isWork(monitor: Monitor, change: MonitorChange['change']): boolean {
+  const isResumed = change.active === 1 && monitor.active === 0
+  return isResumed || scope.some((field) => change[field] !== undefined && change[field] !== monitor[field])
 }
 
 /** A run over old calls is asked as the user who starts it, as is all that follows. */
 export async function takeOver(tx: Transaction, key: MonitorKey, user: string): Promise<void> {
-  await tx.run(
-    sql`UPDATE monitors SET runs_as = ${user} WHERE project_id = ${key.project_id} AND id = ${key.monitor_id}`,
-  )
+  await tx.run(sql`UPDATE monitors SET runs_as = ${user} WHERE ${oneMonitor(key)}`)
 }
 
 /** Returns the monitor after the change. */
@@ -118,12 +104,8 @@ export const changeMonitor: Command<MonitorChange, Monitor> = async (tx, { chang
     : {}
   // The reason to wait may no longer apply.
   const changed: Monitor = { ...monitor, ...change, ...takenOver, waits: null, updated_at: now }
-  await tx.run(
-    sql`UPDATE monitors SET name = ${changed.name}, description = ${changed.description}, scorers = ${changed.scorers},
-        conditions = ${changed.conditions}, sampling_rate = ${changed.sampling_rate}, token_budget = ${changed.token_budget},
-        active = ${changed.active}, waits = NULL, runs_as = ${changed.runs_as}, stopped = ${changed.stopped}, updated_at = ${now}
-        WHERE project_id = ${key.project_id} AND id = ${key.monitor_id}`,
-  )
+  const written = [...settings, 'waits', 'runs_as', 'stopped', 'updated_at'] as const
+  await monitors.update(tx, changed, written, oneMonitor(key))
   return changed
 }
 
@@ -133,9 +115,7 @@ export const changeMonitor: Command<MonitorChange, Monitor> = async (tx, { chang
 export const deleteMonitor: Command<MonitorKey & { now: number }, Monitor> = async (tx, { now, ...key }) => {
   await tx.lock(monitorLock(key))
   const monitor = await requireMonitor(tx, key)
-  await tx.run(
-    sql`UPDATE monitors SET deleted_at = ${now}, active = 0 WHERE project_id = ${key.project_id} AND id = ${key.monitor_id}`,
-  )
+  await tx.run(sql`UPDATE monitors SET deleted_at = ${now}, active = 0 WHERE ${oneMonitor(key)}`)
   return { ...monitor, active: 0, deleted_at: now }
 }
 

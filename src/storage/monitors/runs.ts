@@ -1,12 +1,11 @@
 import { refuse } from '../../domain/refusals.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { findMonitor, type MonitorKey, monitorLock, requireMonitor, takeOver } from './monitors.ts'
 import { noteOldCalls } from './notes.ts'
 
-const kinds = {
+const monitorRuns = tableOf('monitor_runs', {
   project_id: 'text',
   id: 'text',
   monitor_id: 'text',
@@ -22,13 +21,13 @@ const kinds = {
   created_at: 'time',
   created_by: 'text',
   ended_at: 'time?',
-} as const satisfies Columns
+})
 
 /**
  * A run of a monitor over old calls. Its state is `looking` while it searches for them, `judging` while the last ones
  * are judged, then `done` or `cancelled`.
  */
-export type MonitorRun = RowOf<typeof kinds>
+export type MonitorRun = RowIn<typeof monitorRuns>
 
 export interface RunKey extends MonitorKey {
   run_id: string
@@ -37,8 +36,6 @@ export interface RunKey extends MonitorKey {
 /** How many judgements of a run are in each state. */
 type RunCounts = Record<'pending' | 'judged' | 'skipped' | 'failed', number>
 
-const columns = namesOf(kinds)
-const allColumns = rawSql(columns.join(', '))
 const isActive = rawSql("state IN ('looking', 'judging')")
 
 const oneOf = ({ project_id, monitor_id, run_id }: RunKey): Sql =>
@@ -46,7 +43,9 @@ const oneOf = ({ project_id, monitor_id, run_id }: RunKey): Sql =>
 
 export async function requireRun(db: Reader, key: RunKey): Promise<MonitorRun> {
   await requireMonitor(db, key)
-  const run = await db.get<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${oneOf(key)}`)
+  const run = await db.get<MonitorRun>(
+    sql`SELECT ${monitorRuns.columns} FROM monitor_runs WHERE ${oneOf(key)}`,
+  )
   if (run !== undefined) return run
   throw refuse('monitor_run_not_found', {
     field: 'run_id',
@@ -63,14 +62,16 @@ export function latestRuns(
   limit: number,
 ): Promise<MonitorRun[]> {
   return db.all<MonitorRun>(
-    sql`SELECT ${allColumns} FROM monitor_runs WHERE project_id = ${project_id} AND monitor_id = ${monitor_id}
+    sql`SELECT ${monitorRuns.columns} FROM monitor_runs WHERE project_id = ${project_id} AND monitor_id = ${monitor_id}
         ORDER BY id DESC LIMIT ${limit}`,
   )
 }
 
 /** Of any project. */
 export function activeRuns(db: Reader, limit: number): Promise<MonitorRun[]> {
-  return db.all<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${isActive} LIMIT ${limit}`)
+  return db.all<MonitorRun>(
+    sql`SELECT ${monitorRuns.columns} FROM monitor_runs WHERE ${isActive} LIMIT ${limit}`,
+  )
 }
 
 /** The current counts; for a run that is over, the counts stored at its end. */
@@ -84,8 +85,6 @@ export async function countsOfRun(db: Reader, { project_id, id, counts }: Monito
   for (const { state, count } of rows) found[state] = count
   return found
 }
-
-const insertRun = insertInto('monitor_runs', columns)
 
 /** One at a time: a second run would go over the same calls. */
 export const addMonitorRun: Command<MonitorRun, void> = async (tx, run) => {
@@ -102,7 +101,7 @@ export const addMonitorRun: Command<MonitorRun, void> = async (tx, run) => {
       run: JSON.stringify(other.id),
     })
   }
-  for (const statement of insertRun([columns.map((column) => run[column])])) await tx.run(statement)
+  await monitorRuns.insert(tx, [run])
   await takeOver(tx, key, run.created_by)
 }
 
@@ -159,7 +158,9 @@ export const cancelMonitorRun: Command<RunKey & { now: number }, void> = async (
 }
 
 function goingRun(tx: Transaction, key: RunKey): Promise<MonitorRun | undefined> {
-  return tx.get<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${oneOf(key)} AND ${isActive}`)
+  return tx.get<MonitorRun>(
+    sql`SELECT ${monitorRuns.columns} FROM monitor_runs WHERE ${oneOf(key)} AND ${isActive}`,
+  )
 }
 
 /** Later runs take over its judgements, so the counts are stored now. */

@@ -1,9 +1,9 @@
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { rawSql, sql } from '../sql/sql.ts'
+import { sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 import type { LabelName } from './gated-labels.ts'
 
-export const shadowKinds = {
+export const labelShadows = tableOf('label_shadows', {
   project_id: 'text',
   id: 'text',
   object_id: 'text',
@@ -19,17 +19,15 @@ export const shadowKinds = {
   ended_at: 'time?',
   why_ended: 'text?',
   is_replaced: 'number',
-} as const satisfies Columns
+})
 
 /** A version that is asked besides the one that a label names (`present`). It has an id, so that a new one counts anew. */
-export type LabelShadow = RowOf<typeof shadowKinds>
+export type LabelShadow = RowIn<typeof labelShadows>
 
 export interface ShadowKey {
   project_id: string
   shadow_id: string
 }
-
-const allColumns = rawSql(namesOf(shadowKinds).join(', '))
 
 /** Whatever changes a shadow or settles its pairs takes this lock, after that of the object if it needs it. */
 export const shadowLock = ({ project_id, shadow_id }: ShadowKey) => `shadow ${project_id} ${shadow_id}`
@@ -37,14 +35,14 @@ export const shadowLock = ({ project_id, shadow_id }: ShadowKey) => `shadow ${pr
 /** The last one that was set, even if it has ended. */
 export const readShadow = (db: Reader, { project_id, object_id, alias }: LabelName) =>
   db.get<LabelShadow>(
-    sql`SELECT ${allColumns} FROM label_shadows WHERE project_id = ${project_id} AND object_id = ${object_id}
+    sql`SELECT ${labelShadows.columns} FROM label_shadows WHERE project_id = ${project_id} AND object_id = ${object_id}
           AND alias = ${alias} AND is_replaced = 0`,
   )
 
 /** Undefined if another one has replaced it. */
 export const findShadow = (db: Reader, { project_id, shadow_id }: ShadowKey) =>
   db.get<LabelShadow>(
-    sql`SELECT ${allColumns} FROM label_shadows WHERE project_id = ${project_id} AND id = ${shadow_id} AND is_replaced = 0`,
+    sql`SELECT ${labelShadows.columns} FROM label_shadows WHERE project_id = ${project_id} AND id = ${shadow_id} AND is_replaced = 0`,
   )
 
 /** Ends shadows of an object: what waits is not asked any more. Called with the lock of the object. */
@@ -55,7 +53,7 @@ export async function endShadows(
   isAffected: (shadow: LabelShadow) => boolean,
 ): Promise<void> {
   const shadows = await tx.all<LabelShadow>(
-    sql`SELECT ${allColumns} FROM label_shadows
+    sql`SELECT ${labelShadows.columns} FROM label_shadows
         WHERE project_id = ${project_id} AND object_id = ${object_id} AND is_replaced = 0 AND ended_at IS NULL ORDER BY id`,
   )
   for (const shadow of shadows) if (isAffected(shadow)) await endShadow(tx, shadow, { why, now })

@@ -1,15 +1,10 @@
 import { newId } from '../../domain/ids.ts'
-import { namesOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 import type { LabelName } from './gated-labels.ts'
 import { readLabel } from './label-gates.ts'
-import { endShadow, type LabelShadow, readShadow, shadowKinds } from './label-shadows.ts'
+import { endShadow, type LabelShadow, labelShadows, readShadow } from './label-shadows.ts'
 import { objectLock, readVersion } from './objects.ts'
-
-const columns = namesOf(shadowKinds)
-const insertShadow = insertInto('label_shadows', columns)
 
 type Setting = LabelName &
   Pick<LabelShadow, 'digest' | 'present' | 'share' | 'min_pairs' | 'scorer' | 'field' | 'user_id'> & {
@@ -34,7 +29,7 @@ export const setShadow: Command<Setting, 'set' | 'moved' | 'missing'> = async (t
     ...setting,
     ...{ id: newId(), created_at: now, ended_at: null, why_ended: null, is_replaced: 0 },
   }
-  for (const statement of insertShadow([columns.map((column) => shadow[column])])) await tx.run(statement)
+  await labelShadows.insert(tx, [shadow])
   return 'set'
 }
 

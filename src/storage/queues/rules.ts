@@ -1,26 +1,29 @@
 import type { RuleFilter, RulePick } from '../../domain/queues/rules.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Command, Reader } from '../transaction.ts'
 import { type QueueKey, requireQueue, rulesLock } from './queues.ts'
 
-/** A rule that puts calls into a queue automatically. Times are microseconds; `paused` is 0 or 1; JSON is text. */
-export interface QueueRule {
-  project_id: string
-  id: string
-  queue_id: string
+const queueRules = tableOf('annotation_rules', {
+  project_id: 'text',
+  id: 'text',
+  queue_id: 'text',
   /** RulePick */
-  pick: string
+  pick: 'json',
   /** RuleFilter */
-  filter: string
-  display_fields: string
-  paused: number
+  filter: 'json',
+  display_fields: 'json',
+  paused: 'number',
   /** Calls that passed the filter, for a rule that picks every nth. */
-  counted: number
-  created_at: number
-  created_by: string
-  updated_at: number
-}
+  counted: 'number',
+  created_at: 'time',
+  created_by: 'text',
+  updated_at: 'time',
+})
+
+/** A rule that puts calls into a queue automatically. Times are microseconds; `paused` is 0 or 1; JSON is text. */
+export type QueueRule = RowIn<typeof queueRules>
 
 export interface RuleKey extends QueueKey {
   rule_id: string
@@ -47,7 +50,7 @@ export async function listRules(db: Reader, key: QueueKey): Promise<QueueRule[]>
 }
 
 export const addQueueRule: Command<QueueRule, void> = async (tx, rule) => {
-  const { project_id, id, queue_id, pick, filter, display_fields, paused, created_at, created_by } = rule
+  const { project_id } = rule
   await tx.lock(rulesLock(project_id))
   await requireQueue(tx, rule)
   const held = await tx.get<{ rules: number }>(
@@ -56,10 +59,7 @@ export const addQueueRule: Command<QueueRule, void> = async (tx, rule) => {
   if (held !== undefined && held.rules >= maxRules) {
     throw refuse('too_many_queue_rules', { project: JSON.stringify(project_id), limit: maxRules })
   }
-  await tx.run(
-    sql`INSERT INTO annotation_rules (project_id, id, queue_id, pick, filter, display_fields, paused, created_at, created_by, updated_at)
-        VALUES (${project_id}, ${id}, ${queue_id}, ${pick}, ${filter}, ${display_fields}, ${paused}, ${created_at}, ${created_by}, ${created_at})`,
-  )
+  await queueRules.insert(tx, [rule])
 }
 
 async function requireRule(db: Reader, key: RuleKey): Promise<QueueRule> {

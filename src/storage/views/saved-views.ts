@@ -1,10 +1,9 @@
 import { refuse } from '../../domain/refusals.ts'
-import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
-import { insertInto } from '../sql/inserts.ts'
-import { rawSql, sql } from '../sql/sql.ts'
+import { type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
-const kinds = {
+const savedViews = tableOf('saved_views', {
   project_id: 'text',
   id: 'text',
   user_id: 'text',
@@ -14,13 +13,10 @@ const kinds = {
   is_shared: 'number',
   created_at: 'time',
   updated_at: 'time',
-} as const satisfies Columns
+})
 
 /** The state of a screen of the page that a user has saved under a name. */
-export type SavedView = RowOf<typeof kinds>
-
-const columns = namesOf(kinds)
-const allColumns = rawSql(columns.join(', '))
+export type SavedView = RowIn<typeof savedViews>
 
 /** Of one user in a project. */
 const maxSavedViews = 200
@@ -30,14 +26,12 @@ const maxShown = 1_000
 /** The user's own views and those shared by others, by name. */
 export function savedViewsOf(db: Reader, project: string, user: string): Promise<SavedView[]> {
   return db.all<SavedView>(
-    sql`SELECT ${allColumns} FROM saved_views WHERE project_id = ${project} AND (user_id = ${user} OR is_shared = 1)
+    sql`SELECT ${savedViews.columns} FROM saved_views WHERE project_id = ${project} AND (user_id = ${user} OR is_shared = 1)
         ORDER BY CASE WHEN user_id = ${user} THEN 0 ELSE 1 END, name, id LIMIT ${maxShown}`,
   )
 }
 
 const viewsLock = (project: string, user: string) => `saved views of ${user} in ${project}`
-
-const insertView = insertInto('saved_views', columns)
 
 /** Replaces a view of the same name of this user. Returns the view as it is now. */
 export const keepSavedView: Command<SavedView, SavedView> = async (tx, view) => {
@@ -54,7 +48,7 @@ export const keepSavedView: Command<SavedView, SavedView> = async (tx, view) => 
   if ((counted?.count ?? 0) >= maxSavedViews) {
     throw refuse('too_many_saved_views', { limit: maxSavedViews, project: JSON.stringify(view.project_id) })
   }
-  for (const statement of insertView([columns.map((column) => view[column])])) await tx.run(statement)
+  await savedViews.insert(tx, [view])
   return view
 }
 
@@ -67,13 +61,11 @@ function sameNamed(db: Reader, { project_id, user_id, screen, name }: Named) {
   )
 }
 
-async function replaceView(tx: Transaction, view: SavedView): Promise<void> {
-  const { project_id, id, name, search, is_shared, updated_at } = view
-  await tx.run(
-    sql`UPDATE saved_views SET name = ${name}, search = ${search}, is_shared = ${is_shared}, updated_at = ${updated_at}
-        WHERE project_id = ${project_id} AND id = ${id}`,
-  )
-}
+const replaceView = (tx: Transaction, view: SavedView) =>
+  savedViews.update(tx, view, ['name', 'search', 'is_shared', 'updated_at'], oneView(view))
+
+const oneView = ({ project_id, id }: Pick<SavedView, 'project_id' | 'id'>): Sql =>
+  sql`project_id = ${project_id} AND id = ${id}`
 
 interface Key {
   project_id: string
@@ -104,7 +96,7 @@ export const changeSavedView: Command<SavedViewChange, SavedView> = async (tx, {
 export const deleteSavedView: Command<Key, void> = async (tx, key) => {
   await tx.lock(viewsLock(key.project_id, key.user))
   await ownView(tx, key)
-  await tx.run(sql`DELETE FROM saved_views WHERE project_id = ${key.project_id} AND id = ${key.id}`)
+  await tx.run(sql`DELETE FROM saved_views WHERE ${oneView(key)}`)
 }
 
 /** Has the shared views of removed users, which whoever may write to the project may change. */
@@ -113,7 +105,7 @@ export const nobody = ''
 /** Private views of other users count as missing. */
 async function ownView(db: Reader, { project_id, id, user }: Key): Promise<SavedView> {
   const view = await db.get<SavedView>(
-    sql`SELECT ${allColumns} FROM saved_views WHERE project_id = ${project_id} AND id = ${id}`,
+    sql`SELECT ${savedViews.columns} FROM saved_views WHERE project_id = ${project_id} AND id = ${id}`,
   )
   const values = { field: 'view_id', view: JSON.stringify(id), project: JSON.stringify(project_id) }
   if (view !== undefined && [user, nobody].includes(view.user_id)) return view
