@@ -994,6 +994,11 @@ export function refuse<Code extends RefusalCode>(
   return new Refusal(code, values, detail)
 }
 
+/** A value that is valid on its own, but not here. */
+export function wrong(field: string, received: string | number, accepted: string): Refusal {
+  return refuse('invalid_value', { field, received, accepted })
+}
+
 /** A code whose message has nothing to fill in. */
 export type PlainRefusalCode = {
   [Code in RefusalCode]: [HolesOf<Code>] extends [never] ? Code : never

@@ -1,7 +1,7 @@
 import { unreadMembers } from '../../packages/chat-format/index.ts'
 import type { Backend, Generation, GenerationEvent, Run, ServedModel } from '../../packages/engine/index.ts'
 import { maxUnknown } from '../domain/json/read.ts'
-import { refuse } from '../domain/refusals.ts'
+import { wrong } from '../domain/refusals.ts'
 import { withAdapters } from './adapter-models.ts'
 import { type Compiling, type CompilingOptions, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
@@ -30,11 +30,11 @@ function shortening(
   if (!canBeCut) {
     const lengths = shorter === 'any' ? `1 to ${dimensions}` : [...(shorter ?? []), dimensions].join(', ')
     const why = shorter === undefined ? ': this model does not say that its vectors can be cut' : ''
-    throw refuse('invalid_value', {
-      field: 'dimensions',
-      received: String(requested),
-      accepted: dimensions === undefined ? 'nothing: this model makes no vectors' : `${lengths}${why}`,
-    })
+    throw wrong(
+      'dimensions',
+      String(requested),
+      dimensions === undefined ? 'nothing: this model makes no vectors' : `${lengths}${why}`,
+    )
   }
   return (vector) => {
     const beginning = vector.subarray(0, requested)

@@ -1,4 +1,4 @@
-import { refuse } from '../refusals.ts'
+import { wrong } from '../refusals.ts'
 import type { Expression } from './expression.ts'
 
 /** The texts that one of these fields is compared with for equality anywhere in the expression. */
@@ -72,7 +72,7 @@ export function idsNamed(expression: Expression): string[] {
       if (isId(expression.operand)) return expression.list.map(textIn)
       break
   }
-  throw refuse('invalid_value', { field: 'query', received: 'this removes by id only', accepted })
+  throw wrong('query', 'this removes by id only', accepted)
 }
 
 function isId(operand: Expression): boolean {
@@ -81,5 +81,5 @@ function isId(operand: Expression): boolean {
 
 function textIn(operand: Expression): string {
   if (operand.op === 'literal' && operand.literal.kind === 'text') return operand.literal.value
-  throw refuse('invalid_value', { field: 'query', received: 'only ids as text can be named', accepted })
+  throw wrong('query', 'only ids as text can be named', accepted)
 }

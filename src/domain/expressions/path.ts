@@ -1,4 +1,4 @@
-import { refuse } from '../refusals.ts'
+import { wrong } from '../refusals.ts'
 import { storableText } from '../text.ts'
 
 /** Dots separate segments; `\.` is a dot inside a key; any other backslash is a backslash. */
@@ -52,5 +52,5 @@ export function checkPath(field: string, path: string): void {
   const flaw = invalidPathReason(field)
   if (flaw === undefined) return
   const shown = JSON.stringify(field.length > 60 ? `${field.slice(0, 60)}…` : field)
-  throw refuse('invalid_value', { field: path, received: `${shown} ${flaw.why}`, accepted: flaw.accepted })
+  throw wrong(path, `${shown} ${flaw.why}`, flaw.accepted)
 }

@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../refusals.ts'
+import { wrong } from '../refusals.ts'
 import { headerOf } from './header.ts'
 
 /** Pixels of a side. */
@@ -41,6 +41,3 @@ function isCanonical(data: string, bytes: Buffer): boolean {
   const isWhole = data.length % 4 === 0 && bytes.length === (data.length / 4) * 3 - padding
   return isWhole && !data.includes('-') && !data.includes('_')
 }
-
-const wrong = (field: string, value: string, accepted: string): Refusal =>
-  refuse('invalid_value', { field, received: value, accepted })

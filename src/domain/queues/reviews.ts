@@ -1,4 +1,4 @@
-import { refuse } from '../refusals.ts'
+import { wrong } from '../refusals.ts'
 
 /** When an adjudicator decides an item. */
 export const adjudications = ['none', 'on_disagreement', 'always'] as const
@@ -51,6 +51,3 @@ export function checkReviewSettings(settings: ReviewSettings): void {
     throw wrong('adjudicators', JSON.stringify(adjudicators), accepted)
   }
 }
-
-const wrong = (field: string, received: string, accepted: string) =>
-  refuse('invalid_value', { field, received, accepted })

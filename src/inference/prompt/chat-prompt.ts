@@ -12,7 +12,7 @@ import {
 } from '../../../packages/chat-format/index.ts'
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import { writeJson } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import type { Prompts } from './prompts.ts'
 
 /** A rendered conversation. No name of a control token is read across the mark, if there is one. */
@@ -80,7 +80,7 @@ function messagesOf({ messages }: Conversation): Message[] {
   } catch (error) {
     if (!(error instanceof MessageError)) throw error
     const { field, received, accepted } = error
-    throw refuse('invalid_value', { field, received, accepted })
+    throw wrong(field, received, accepted)
   }
 }
 

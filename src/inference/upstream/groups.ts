@@ -1,5 +1,5 @@
 import type { Pooled, PoolingAsked } from '../../../packages/engine/index.ts'
-import { Refusal, refuse, refuseWithMessage } from '../../domain/refusals.ts'
+import { Refusal, refuse, refuseWithMessage, wrong } from '../../domain/refusals.ts'
 
 /**
  * Texts per request for vectors. A reply is parsed in one step that blocks everything else: 128 vectors of 4,096
@@ -40,11 +40,11 @@ export async function askInGroups(
     length ??= size
     if (length !== size) throw refuse('upstream_failed', { why: 'its vectors differ in length' })
     if (length * inputs.length <= maxNumbers) return
-    throw refuse('invalid_value', {
-      field: asked.field,
-      received: `${length * inputs.length} numbers of vectors`,
-      accepted: `at most ${maxNumbers} in one answer: send fewer at once`,
-    })
+    throw wrong(
+      asked.field,
+      `${length * inputs.length} numbers of vectors`,
+      `at most ${maxNumbers} in one answer: send fewer at once`,
+    )
   }
 
   async function askInTurn(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Format } from '../../domain/alerts.ts'
 import { byCaller, type Caller, requireAccess, requireScope } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import {
   type Endpoint,
@@ -12,7 +12,6 @@ import {
 import { countDeliveries, type Delivery, deliveriesOf, readEvents } from '../../storage/alerts/events.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { wrong } from '../generation/checks.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Sealing } from '../sealing.ts'
 import {

@@ -3,7 +3,7 @@ import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { checkPath } from '../../domain/expressions/path.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import {
@@ -89,9 +89,6 @@ const withNulls = (defaults: object, members: object) => ({
   ...defaults,
   ...Object.fromEntries(Object.entries(members).filter(([, value]) => value != null)),
 })
-
-const wrong = (field: string, value: string, accepted: string) =>
-  refuse('invalid_value', { field, received: value, accepted })
 
 const listText = (list: readonly string[] | null | undefined) => (list == null ? null : JSON.stringify(list))
 

@@ -1,5 +1,5 @@
 import { createYieldToLoop, type YieldToLoop } from '../../../packages/waiting/index.ts'
-import { Refusal } from '../../domain/refusals.ts'
+import { Refusal, wrong } from '../../domain/refusals.ts'
 import {
   ac1OfVotes,
   cohenKappa,
@@ -15,7 +15,6 @@ import { resampled, shareOf } from '../../domain/statistics/intervals.ts'
 import { claimOf } from '../../domain/statistics/reliability.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
 import { winnerOf } from '../decisions/shares.ts'
-import { wrong } from '../generation/checks.ts'
 import type { Scope } from '../scope.ts'
 import type { AgreementBody } from './contract.ts'
 import { type Evidence, evidenceOf, type LabelledCall } from './evidence.ts'

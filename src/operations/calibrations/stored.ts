@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { shortened } from '../../domain/described.ts'
 import { objectRef, parseRef } from '../../domain/refs.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { type CalibrationMap, calibrated, minSlope } from '../../domain/statistics/calibration.ts'
 import { isOf } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { wrong } from '../generation/checks.ts'
 import { liveObject } from '../objects/read.ts'
 
 export const calibrationClass = 'Calibration'

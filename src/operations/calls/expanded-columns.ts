@@ -1,5 +1,5 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 
 /** Columns whose references are replaced, as a tree of the steps to them. */
 export interface ExpandedColumns {
@@ -53,11 +53,11 @@ function refuseLongChains(root: ExpandedColumns): void {
   for (const { branch, above } of waiting) {
     const depth = above + (branch.column === undefined ? 0 : 1)
     if (depth > deepest) {
-      throw refuse('invalid_value', {
-        field: 'expand_columns',
-        received: `${JSON.stringify(branch.column)} is nested in ${above} others`,
-        accepted: `at most ${deepest} levels of nesting`,
-      })
+      throw wrong(
+        'expand_columns',
+        `${JSON.stringify(branch.column)} is nested in ${above} others`,
+        `at most ${deepest} levels of nesting`,
+      )
     }
     for (const next of branch.steps.values()) waiting.push({ branch: next, above: depth })
   }
@@ -67,12 +67,11 @@ function refuseLongChains(root: ExpandedColumns): void {
 export function refuseExpanded(expanded: ExpandedColumns, field: string, path: string): void {
   const column = columnAbove(expanded, splitPath(field))
   if (column === undefined) return
-  throw refuse('invalid_value', {
-    field: path,
-    received: `${JSON.stringify(field)} is below ${JSON.stringify(column)} of expand_columns`,
-    accepted:
-      'fields of the calls themselves; values behind a reference are only returned, not filtered or sorted by',
-  })
+  throw wrong(
+    path,
+    `${JSON.stringify(field)} is below ${JSON.stringify(column)} of expand_columns`,
+    'fields of the calls themselves; values behind a reference are only returned, not filtered or sorted by',
+  )
 }
 
 function columnAbove(expanded: ExpandedColumns, path: readonly string[]): string | undefined {

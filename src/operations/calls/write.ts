@@ -2,7 +2,7 @@ import { inSteps } from '../../../packages/waiting/index.ts'
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { isCompletionId } from '../../domain/ids.ts'
 import { jsonList } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { CallPart } from '../../storage/calls/parts.ts'
 import type { Database } from '../../storage/database.ts'
@@ -104,11 +104,7 @@ export async function writeComplete(
 
 function requireProjectOfPath(field: string, bodyProject: string, project: string): void {
   if (bodyProject === project) return
-  throw refuse('invalid_value', {
-    field,
-    received: JSON.stringify(bodyProject),
-    accepted: `the project of the path, ${project}`,
-  })
+  throw wrong(field, JSON.stringify(bodyProject), `the project of the path, ${project}`)
 }
 
 interface Named extends Pick<Ingest, 'db'> {

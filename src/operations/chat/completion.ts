@@ -1,5 +1,6 @@
 import { wholeText } from '../../../packages/chat-format/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { answerOptions } from '../generation/answer-options.ts'
 import type { ChatCompletion } from '../generation/chat-answer.ts'
 import {
@@ -8,7 +9,6 @@ import {
   checkPriority,
   checkSampling,
   checkStream,
-  wrong,
 } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import { checkConversation, checkPictures, conversationFrom } from '../generation/conversation.ts'

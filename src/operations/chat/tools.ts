@@ -1,8 +1,8 @@
+import { wrong } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 import type { CallsAsked } from '../../inference/model.ts'
 import { type CallFields, callsAsked } from '../generation/calls.ts'
 import type { CallForm } from '../generation/chat-answer.ts'
-import { wrong } from '../generation/checks.ts'
 import type { GenerationSettings } from '../generation/parts.ts'
 import type { ChatBody } from './contract.ts'
 

@@ -1,6 +1,6 @@
 import { whenAborted } from '../../../packages/waiting/index.ts'
 import { described } from '../../domain/described.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import type { AnswerRequest, Input, Model } from '../../inference/model.ts'
 import { type AnswerOptions, answerOptions } from '../generation/answer-options.ts'
 import {
@@ -10,7 +10,6 @@ import {
   checkSampling,
   checkStream,
   tokenIdsIn,
-  wrong,
 } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import type { Delta } from '../generation/deltas.ts'

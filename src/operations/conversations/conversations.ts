@@ -2,7 +2,7 @@ import { createYieldToLoop, inSteps } from '../../../packages/waiting/index.ts'
 import { type Caller, hasAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import {
   type Conversation,
@@ -14,7 +14,6 @@ import {
 import { type ConversationItem, maxConversationItems } from '../../storage/conversations/items.ts'
 import { databaseOf } from '../../storage/database.ts'
 import { boundTo } from '../../storage/transaction.ts'
-import { wrong } from '../generation/checks.ts'
 import type { OperationParts } from '../parts.ts'
 import { AnyItem } from '../responses/answer-contract.ts'
 import type { Item } from '../responses/items.ts'

@@ -1,6 +1,7 @@
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import { digestOfJson } from '../../domain/digests.ts'
 import { writeJson } from '../../domain/json/text.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { DecisionAnswer, DecisionAsked } from '../../inference/decisions/decision.ts'
 import {
   decisionSystem,
@@ -10,7 +11,7 @@ import {
   questionText,
 } from '../../inference/decisions/wording.ts'
 import { bytesOfValue } from '../budgets/holding.ts'
-import { checkPriority, wrong } from '../generation/checks.ts'
+import { checkPriority } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { promptGroupOf } from '../generation/prompt-group.ts'
 import { type PoolingContext, type Progress, whileMeasured } from '../pooling/pooling.ts'

@@ -1,7 +1,7 @@
 import { itemsOf } from '../../../packages/json/index.ts'
 import { writeJson } from '../../domain/json/text.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { DecisionAsked } from '../../inference/decisions/decision.ts'
-import { wrong } from '../generation/checks.ts'
 import type { Contents, DecisionBody, InputItem, Part } from './contract.ts'
 
 /** What the questions are about, as one text. */

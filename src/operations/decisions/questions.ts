@@ -1,5 +1,5 @@
+import { wrong } from '../../domain/refusals.ts'
 import type { DecisionAsked, DecisionQuestion } from '../../inference/decisions/decision.ts'
-import { wrong } from '../generation/checks.ts'
 import { maxChoices, maxLevels, maxQuestions, type Question } from './contract.ts'
 import { textOf } from './input.ts'
 

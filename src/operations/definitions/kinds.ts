@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { tableRef } from '../../domain/refs.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { pieceBytes, readFileEntry, readPiece } from '../../storage/objects/files.ts'
 import { openUpload } from '../../storage/objects/upload.ts'
@@ -163,11 +163,11 @@ export const scorers = definitionKind({
 function requireOne(fields: Record<string, unknown>): void {
   const names = Object.keys(fields).filter((name) => fields[name] != null)
   if (names.length === 1) return
-  throw refuse('invalid_value', {
-    field: names[1] ?? 'judge',
-    received: names.length === 0 ? 'nothing' : `a value together with ${names[0]}`,
-    accepted: `one of ${Object.keys(fields).join(', ')}`,
-  })
+  throw wrong(
+    names[1] ?? 'judge',
+    names.length === 0 ? 'nothing' : `a value together with ${names[0]}`,
+    `one of ${Object.keys(fields).join(', ')}`,
+  )
 }
 
 /** An evaluation names its dataset and its scorers. */

@@ -1,6 +1,7 @@
 import type { PoolingInput } from '../../../packages/engine/index.ts'
 import { described } from '../../domain/described.ts'
-import { checkPriority, tokenIdsIn, wrong } from '../generation/checks.ts'
+import { wrong } from '../../domain/refusals.ts'
+import { checkPriority, tokenIdsIn } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { truncationOf } from '../pooling/fields.ts'
 import { type PooledInputs, type PoolingContext, poolWith } from '../pooling/pooling.ts'

@@ -1,7 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { byCaller } from '../../domain/callers.ts'
 import { writeJson } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { BoundDatabase, Database } from '../../storage/database.ts'
@@ -43,7 +43,7 @@ function bounded(values: readonly string[] | undefined, field: string): readonly
   if (!values?.length) return undefined
   if (values.length <= maxIds) return values
   const entryCount = `${values.length} entries`
-  throw refuse('invalid_value', { field, received: entryCount, accepted: `at most ${maxIds}` })
+  throw wrong(field, entryCount, `at most ${maxIds}`)
 }
 
 const deletions = {

@@ -1,7 +1,7 @@
 import { newId } from '../../domain/ids.ts'
 import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
 import { callRef, parseRef } from '../../domain/refs.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { CallPart } from '../../storage/calls/parts.ts'
 import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked-calls.ts'
@@ -65,23 +65,21 @@ export async function createScore(
 function scorerName(scorer: string): string {
   const ref = parseRef(scorer)
   if (ref?.kind === 'object' && objectId.safeParse(ref.name).success) return ref.name
-  throw refuse('invalid_value', {
-    field: 'scorer',
-    received: JSON.stringify(scorer.length > 120 ? `${scorer.slice(0, 120)}…` : scorer),
-    accepted: 'a reference to an object, <scheme>:///<entity>/<project>/object/<name>:<digest>',
-  })
+  throw wrong(
+    'scorer',
+    JSON.stringify(scorer.length > 120 ? `${scorer.slice(0, 120)}…` : scorer),
+    'a reference to an object, <scheme>:///<entity>/<project>/object/<name>:<digest>',
+  )
 }
 
 function checkRun(prediction: MarkedCall, runId: string): void {
   const run = weaveOf(prediction)('evaluation_run_id')
   if (run === runId) return
-  throw refuse('invalid_value', {
-    field: 'evaluation_run_id',
-    received: JSON.stringify(runId),
-    accepted: run
-      ? `${JSON.stringify(run)}, the run of the prediction`
-      : 'none: the prediction belongs to no run',
-  })
+  throw wrong(
+    'evaluation_run_id',
+    JSON.stringify(runId),
+    run ? `${JSON.stringify(run)}, the run of the prediction` : 'none: the prediction belongs to no run',
+  )
 }
 
 const fieldsOfScore: Record<string, string> = { payload: 'value', 'payload.output': 'value' }

@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { opNameOf, parseRef } from '../../domain/refs.ts'
-import { Refusal, refuse } from '../../domain/refusals.ts'
+import { Refusal, wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { readCall } from '../../storage/calls/calls.ts'
 import type { BoundDatabase, Database } from '../../storage/database.ts'
@@ -25,11 +25,11 @@ export async function evaluationStatus(
   const call = await readCall(db, project_id, call_id, false, now())
   if (call === undefined) return { status: { code: 'not_found' } }
   if (!opNameOf(call.op_name).endsWith('Evaluation.evaluate')) {
-    throw refuse('invalid_value', {
-      field: 'call_id',
-      received: `${JSON.stringify(call_id)} is a call of ${JSON.stringify(opNameOf(call.op_name).slice(0, 120))}`,
-      accepted: 'the root call of an evaluation, with the op "Evaluation.evaluate"',
-    })
+    throw wrong(
+      'call_id',
+      `${JSON.stringify(call_id)} is a call of ${JSON.stringify(opNameOf(call.op_name).slice(0, 120))}`,
+      'the root call of an evaluation, with the op "Evaluation.evaluate"',
+    )
   }
   if (call.exception) return { status: { code: 'failed', error: call.exception } }
   if (call.ended_at !== null) {

@@ -1,7 +1,7 @@
 import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { digestOfJson, digestOfTable } from '../../domain/digests.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { readBody } from '../../http/read-body.ts'
 import { parseOrRefuse } from '../../http/validation.ts'
@@ -136,7 +136,7 @@ export function createImport(db: Database, { project: target, user }: ImportOpti
 }
 
 function broken(field: string, value: string, accepted: string) {
-  return refuse('invalid_value', { field, received: value, accepted })
+  return wrong(field, value, accepted)
 }
 
 async function writeCalls(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { requireAccess } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { createConcurrencyLimit } from '../../http/concurrency-limit.ts'
 import { whenClosed } from '../../http/disconnect.ts'
 import { sendChunks, sendJsonLines } from '../../http/streams/streamed-answers.ts'
@@ -58,9 +58,5 @@ function onlyKind(kinds: readonly ExportKind[] | null | undefined): ExportKind {
   const [kind, ...others] = new Set(kinds ?? exportKinds)
   if (kind !== undefined && others.length === 0) return kind
   const listed = kinds ? kinds.join(', ') : 'everything'
-  throw refuse('invalid_value', {
-    field: 'kinds',
-    received: listed,
-    accepted: 'one kind, because the format is parquet',
-  })
+  throw wrong('kinds', listed, 'one kind, because the format is parquet')
 }

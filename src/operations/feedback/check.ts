@@ -1,6 +1,6 @@
 import { membersOf } from '../../../packages/json/index.ts'
 import type { SharedText } from '../../domain/json/text.ts'
-import { Refusal, refuse } from '../../domain/refusals.ts'
+import { Refusal, refuse, wrong } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { findQueue } from '../../storage/queues/queues.ts'
 import type { Reader } from '../../storage/transaction.ts'
@@ -77,11 +77,11 @@ export function createCheck(
     const text = feedback.annotation_ref as string
     const { project } = ref
     if (project !== feedback.project_id) {
-      throw refuse('invalid_value', {
+      throw wrong(
         field,
-        received: JSON.stringify(text),
-        accepted: `a reference to an object of ${JSON.stringify(feedback.project_id)}`,
-      })
+        JSON.stringify(text),
+        `a reference to an object of ${JSON.stringify(feedback.project_id)}`,
+      )
     }
     const spec: SpecGiven = { name: ref.name, digest: ref.digest, project, ref: text, field }
     const value = membersOf(feedback.payload.json.text).get('value') as string
@@ -94,11 +94,11 @@ export function createCheck(
     const isThere = queues.get(key) ?? (await findQueue(db, project, id)) !== undefined
     queues.set(key, isThere)
     if (isThere) return
-    throw refuse('invalid_value', {
-      field: at('queue_id'),
-      received: JSON.stringify(id),
-      accepted: `the id of an annotation queue of ${JSON.stringify(project)} that is not deleted`,
-    })
+    throw wrong(
+      at('queue_id'),
+      JSON.stringify(id),
+      `the id of an annotation queue of ${JSON.stringify(project)} that is not deleted`,
+    )
   }
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { exactJson, membersOf, objectText } from '../../../packages/json/index.ts'
 import { plainText, shortRecord } from '../../domain/fields.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import {
   columnText,
   isPayloadColumn,
@@ -59,7 +59,7 @@ export function withJudged<Given extends Judged>(feedback: Given, at: FieldName)
     const own = members.get(column)
     if (own !== undefined && exactJson(own) !== exactJson(json)) {
       const accepted = `no such field, or the value of payload.${column}`
-      throw refuse('invalid_value', { field: at(column), received: json.slice(0, 200), accepted })
+      throw wrong(at(column), json.slice(0, 200), accepted)
     }
     members.set(column, own ?? json)
   }

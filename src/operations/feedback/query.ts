@@ -3,7 +3,7 @@ import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { idsNamed, textsOf, withOtherNames } from '../../domain/expressions/named-texts.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import { type View, viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
@@ -36,7 +36,7 @@ export async function queryFeedback(
   const others = new Set(fields).size - 1
   if (isCount && others > 0) {
     const received = `count(*) with ${others} other fields`
-    throw refuse('invalid_value', { field: 'fields', received, accepted: 'count(*) alone' })
+    throw wrong('fields', received, 'count(*) alone')
   }
   const view = await withCallIds(names, viewOf(body))
   const found = feedbackInView(db, view, isCount ? [] : fields, seesQueuesOnly(caller, body.project_id))

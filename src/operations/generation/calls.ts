@@ -1,7 +1,6 @@
 import type { GivenTool } from '../../../packages/chat-format/index.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import type { CallChoice, CallsAsked } from '../../inference/model.ts'
-import { wrong } from './checks.ts'
 import type { GenerationSettings } from './parts.ts'
 
 /** The tool fields of a request, whatever the API calls them. */

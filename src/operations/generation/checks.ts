@@ -1,6 +1,6 @@
 import { described } from '../../domain/described.ts'
 import type { JsonText } from '../../domain/json/text.ts'
-import { type Refusal, refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import type { GenerationSettings } from './parts.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 
@@ -8,10 +8,6 @@ import type { SamplingFields } from './sampling-fields.ts'
 
 /** In characters, all together: each is searched for in the answer. */
 const maxBadWordsLength = 65_536
-
-export function wrong(field: string, value: string, accepted: string): Refusal {
-  return refuse('invalid_value', { field, received: value, accepted })
-}
 
 export interface StreamFields {
   stream?: boolean | null | undefined

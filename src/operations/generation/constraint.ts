@@ -1,10 +1,9 @@
 import type { Constraint } from '../../../packages/chat-format/index.ts'
 import type { ConstraintOptions } from '../../../packages/constraints/index.ts'
 import { exactValue, type JsonText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
 
-import { wrong } from './checks.ts'
 import type { ConstraintFields } from './constraint-fields.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 

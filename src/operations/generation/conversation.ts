@@ -1,8 +1,7 @@
 import type { Conversation, GivenMessage } from '../../../packages/chat-format/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { checkedPicture } from '../../domain/pictures/check.ts'
-import { refuse } from '../../domain/refusals.ts'
-import { wrong } from './checks.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import type { ConversationFields } from './conversation-fields.ts'
 import type { GenerationSettings } from './parts.ts'
 

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../../../packages/engine/index.ts'
 import { inSteps } from '../../../packages/waiting/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { AnswerRequest } from '../../inference/model.ts'
-import { wrong } from './checks.ts'
 
 const decoder = new TextDecoder()
 

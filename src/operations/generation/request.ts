@@ -1,6 +1,6 @@
 import type { Ending, Sampling } from '../../../packages/engine/index.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { AnswerRequest, TurnAsked } from '../../inference/model.ts'
-import { wrong } from './checks.ts'
 import { type GivenBias, maxBiases } from './given-values.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 import { asNumber } from './scalars.ts'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { type Caller, scopesOf } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { type Batch, listBatches, messagesEndpoint } from '../../storage/batches/batches.ts'
 import { fileOfProject } from '../../storage/batches/wire-files.ts'
@@ -8,7 +8,6 @@ import type { Database } from '../../storage/database.ts'
 import { piecesOf } from '../../storage/objects/files.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { batchOf } from '../batches/batches.ts'
-import { wrong } from '../generation/checks.ts'
 import type { MessageBatchesQuery } from './contract.ts'
 
 /** Who asks, and at which address. */

@@ -1,7 +1,7 @@
 import type { Conversation, GivenMessage, GivenTool } from '../../../packages/chat-format/index.ts'
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import { checkedPicture, type PictureCheck } from '../../domain/pictures/check.ts'
-import { wrong } from '../generation/checks.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { CountTokensBody } from './contract.ts'
 import type { Message } from './fields.ts'
 import { thinkingOf } from './thinking.ts'

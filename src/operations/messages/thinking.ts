@@ -1,6 +1,6 @@
 import type { Conversation } from '../../../packages/chat-format/index.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { TurnAsked } from '../../inference/model.ts'
-import { wrong } from '../generation/checks.ts'
 import type { CountTokensBody } from './contract.ts'
 
 type ThinkingFields = Pick<CountTokensBody, 'thinking' | 'output_config'>

@@ -1,7 +1,7 @@
 import type { GivenTool } from '../../../packages/chat-format/index.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { CallsAsked } from '../../inference/model.ts'
 import { type CallFields, callsAsked } from '../generation/calls.ts'
-import { wrong } from '../generation/checks.ts'
 import type { GenerationSettings } from '../generation/parts.ts'
 import type { CountTokensBody } from './contract.ts'
 

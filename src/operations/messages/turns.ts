@@ -1,7 +1,7 @@
 import type { GivenMessage, GivenPart, GivenToolCall } from '../../../packages/chat-format/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import type { PictureCheck } from '../../domain/pictures/check.ts'
-import { wrong } from '../generation/checks.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { ContentBlock, ResultBlock } from './fields.ts'
 import { isForeign, thoughtOf } from './signature.ts'
 

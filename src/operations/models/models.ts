@@ -1,10 +1,9 @@
 import type { AnswerFormat } from '../../../packages/chat-format/index.ts'
 import type { BackendStatus, ServedModel } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'
-import { wrong } from '../generation/checks.ts'
 import type { ModelCard, ModelList, ModelsQuery } from './contract.ts'
 
 /** The served models under each of their names. */

@@ -1,7 +1,7 @@
 import { membersOf } from '../../../packages/json/index.ts'
 import { type Caller, requireAccess, requireScope } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
@@ -92,11 +92,7 @@ export async function createGivenObject(
   const { builtin_object_class: builtin, ...object } = obj
   if (builtin == null) return createObject(db, caller, object)
   if (builtin !== 'AnnotationSpec') {
-    throw refuse('invalid_value', {
-      field: 'obj.builtin_object_class',
-      received: JSON.stringify(builtin),
-      accepted: 'AnnotationSpec',
-    })
+    throw wrong('obj.builtin_object_class', JSON.stringify(builtin), 'AnnotationSpec')
   }
   const { val } = object.val ?? nullValue
   const spec = await annotationSpecOf(schemas, caller.name, val, ['obj', 'val'])

@@ -1,5 +1,5 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { type Labels, streamLabels } from '../../storage/objects/object-labels.ts'
 import { isReservedVersion, readVersion } from '../../storage/objects/objects.ts'
@@ -42,11 +42,11 @@ export async function setAliasesOf(
   requireAccess(caller, project_id)
   for (const [index, alias] of aliases.entries()) {
     if (!isReserved(alias)) continue
-    throw refuse('invalid_value', {
-      field: `aliases.${index}`,
-      received: JSON.stringify(alias),
-      accepted: 'a name that is neither `latest`, nor `v` and a number, nor like a digest',
-    })
+    throw wrong(
+      `aliases.${index}`,
+      JSON.stringify(alias),
+      'a name that is neither `latest`, nor `v` and a number, nor like a digest',
+    )
   }
   const result = await db.write('setAliases', { project_id, object_id: name, version: digest, aliases })
   if (result === 'missing') throw objectNotFound('digest', project_id, { name, digest })

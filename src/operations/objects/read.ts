@@ -1,5 +1,6 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
@@ -13,7 +14,6 @@ import {
   type VersionName,
 } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { wrong } from '../generation/checks.ts'
 import { mayReadObject } from '../queues/annotator-view.ts'
 import type { QueryBody, ReadBody, RefsBody } from './contract.ts'
 import { objectDeleted, objectNotFound, resolveRefs } from './resolve.ts'

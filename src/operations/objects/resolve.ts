@@ -4,7 +4,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { shortened } from '../../domain/described.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { parseRef, type Ref, type RefStep } from '../../domain/refs.ts'
-import { Refusal, refuse } from '../../domain/refusals.ts'
+import { Refusal, refuse, wrong } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import {
   type ObjectVersion,
@@ -54,11 +54,11 @@ function namedRefs(caller: Caller, refs: readonly string[]): NamedRef[] {
     const field = `refs.${index}`
     const ref = parseRef(text)
     if (ref === undefined || (ref.kind !== 'object' && ref.kind !== 'op')) {
-      throw refuse('invalid_value', {
-        field: field,
-        received: shortened(text),
-        accepted: 'a reference to an object or an op: <scheme>:///<entity>/<project>/object/<name>:<digest>',
-      })
+      throw wrong(
+        field,
+        shortened(text),
+        'a reference to an object or an op: <scheme>:///<entity>/<project>/object/<name>:<digest>',
+      )
     }
     requireAccess(caller, ref.project, field, 'read')
     return ref
@@ -202,19 +202,15 @@ function advance(walk: Walk, caller: Caller): void {
 
 function hop(walk: Walk): void {
   if (++walk.hops <= maxHops) return
-  throw refuse('invalid_value', {
-    field: walk.field,
-    received: `resolves through more than ${maxHops} references`,
-    accepted: `at most ${maxHops}`,
-  })
+  throw wrong(walk.field, `resolves through more than ${maxHops} references`, `at most ${maxHops}`)
 }
 
 function notATable(walk: Walk, value: Value) {
-  return refuse('invalid_value', {
-    field: walk.field,
-    received: `"id" applied to ${shortened(value.text)}`,
-    accepted: '"id" after a reference to a table, as in …/attr/rows/id/<row digest>',
-  })
+  return wrong(
+    walk.field,
+    `"id" applied to ${shortened(value.text)}`,
+    '"id" after a reference to a table, as in …/attr/rows/id/<row digest>',
+  )
 }
 
 interface Store {

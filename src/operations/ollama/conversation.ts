@@ -1,7 +1,7 @@
 import type { GivenMessage, GivenPart, GivenToolCall } from '../../../packages/chat-format/index.ts'
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import { checkedPicture, type PictureCheck } from '../../domain/pictures/check.ts'
-import { wrong } from '../generation/checks.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { Message } from './contract.ts'
 
 /** The first characters of a picture in base64. */

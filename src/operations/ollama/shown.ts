@@ -1,6 +1,6 @@
 import type { ServedModel } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import type { Model } from '../../inference/model.ts'
 import { digestOfModel } from '../../inference/model-digest.ts'
 import type { Models } from '../../inference/registry.ts'
@@ -107,7 +107,7 @@ export async function showModel(
 /** What is about one model has to say which; only what is answered may come from any. */
 function named(name: string | null | undefined): string {
   if (name) return name
-  throw refuse('invalid_value', { field: 'model', received: 'nothing', accepted: 'the name of a model' })
+  throw wrong('model', 'nothing', 'the name of a model')
 }
 
 /** Programs pull before they ask. What they then rely on, that the name can be asked, holds for a served model. */

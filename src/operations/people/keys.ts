@@ -1,7 +1,7 @@
 import { byCaller, type Caller, requireRight } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { hashKey, newKey } from '../../domain/keys.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now, parseTime } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type ApiKey, hasUser, listKeys, ownerOfKey, userNamed } from '../../storage/users/users.ts'
@@ -75,7 +75,7 @@ function expiryOf(caller: Caller, text: string | undefined): { expires_at?: numb
   if (expires_at === undefined) return {}
   if (expires_at > now()) return { expires_at }
   const accepted = 'a time in the future'
-  throw refuse('invalid_value', { field: 'expires_at', received: text ?? '', accepted })
+  throw wrong('expires_at', text ?? '', accepted)
 }
 
 const secondMicros = 1_000_000

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Truncation } from '../../../packages/engine/index.ts'
 import { jsonObject, plainText } from '../../domain/fields.ts'
-import { wrong } from '../generation/checks.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { flag, integer } from '../generation/scalars.ts'
 
 /** Fields that all requests to pooling models have in common. */

@@ -1,8 +1,8 @@
 import { itemsOf, objectText } from '../../../packages/json/index.ts'
 import { shortened } from '../../domain/described.ts'
 import { nearestName } from '../../domain/nearest.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { Models } from '../../inference/registry.ts'
-import { wrong } from '../generation/checks.ts'
 import { Value } from '../objects/values.ts'
 import {
   isBlocks,

@@ -1,5 +1,5 @@
 import { itemsOf, objectText } from '../../../packages/json/index.ts'
-import { wrong } from '../generation/checks.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { Value } from '../objects/values.ts'
 import type { FilledPrompt } from './filling.ts'
 

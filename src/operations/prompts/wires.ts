@@ -1,7 +1,7 @@
 import { membersOf, objectText } from '../../../packages/json/index.ts'
 import { described } from '../../domain/described.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { wrong } from '../generation/checks.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { Value } from '../objects/values.ts'
 import type { FilledPrompt } from './filling.ts'
 import { itemsIn, joinedTexts, listText, messagesAround, messageText, systemFirst } from './messages.ts'

@@ -2,7 +2,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { type ItemCalls, keyOfCalls } from '../../domain/queues/pairs.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { BoundDatabase, Database } from '../../storage/database.ts'
@@ -73,11 +73,7 @@ async function pairsOf(names: CallNames, project: string, pairs: readonly CallPa
   return pairs.map((_, index) => {
     const [call_id = '', other_call_id = ''] = ids.slice(2 * index, 2 * index + 2)
     if (call_id !== other_call_id) return { call_id, other_call_id }
-    throw refuse('invalid_value', {
-      field: `pairs.${index}.call_ids`,
-      received: `${JSON.stringify(call_id)} twice`,
-      accepted: 'two different calls',
-    })
+    throw wrong(`pairs.${index}.call_ids`, `${JSON.stringify(call_id)} twice`, 'two different calls')
   })
 }
 

@@ -5,7 +5,7 @@ import type { Caller } from '../../domain/callers.ts'
 import { plainText, projectId, traceId } from '../../domain/fields.ts'
 import { callIdPattern, isCompletionId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { grantsOf, mayWith } from '../../domain/roles.ts'
 import { type CodingAgent, type Conversing, turnHeaders, withFolder } from './agent-requests.ts'
 import type { RecordingTarget } from './answer.ts'
@@ -24,11 +24,11 @@ export function recordingTarget(caller: Caller, headers: IncomingHttpHeaders): R
   const header = <Type extends z.ZodType<string>>(name: string, type: Type, accepted: string) => {
     const text = textOf(headers[name])
     if (text === undefined || type.safeParse(text).success) return text
-    throw refuse('invalid_value', { field: name, received: shown(text), accepted })
+    throw wrong(name, shown(text), accepted)
   }
   const record = textOf(headers[recordHeader])
   if (record !== undefined && record !== 'off' && record !== 'on')
-    throw refuse('invalid_value', { field: recordHeader, received: shown(record), accepted: 'on or off' })
+    throw wrong(recordHeader, shown(record), 'on or off')
   const parent = header(parentHeader, parentName, 'the id of a call or of a completion')
   const trace = header(traceHeader, traceId, 'the id of a trace: a UUID or 32 hexadecimal digits')
   const remote = parent === undefined && trace === undefined ? remoteParentOf(headers.traceparent) : undefined

@@ -1,5 +1,5 @@
+import { wrong } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
-import { wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
 import type { ResponsesBody } from './contract.ts'
 

@@ -1,7 +1,6 @@
 import { isObjectText } from '../../domain/json/text.ts'
 import type { PictureCheck } from '../../domain/pictures/check.ts'
-import { refuse } from '../../domain/refusals.ts'
-import { wrong } from '../generation/checks.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { type InputPart, type Item, itemIdOf, type MessagePart, type ReasoningItem } from './items.ts'
 import type { InputItem } from './items-contract.ts'
 

@@ -1,7 +1,7 @@
 import type { Part } from '../../../packages/chat-format/index.ts'
 import type { TokenLogprob } from '../../../packages/engine/index.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { wrong } from '../generation/checks.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { ChoiceDelta } from '../generation/deltas.ts'
 import { logprobShown } from '../generation/logprobs.ts'
 

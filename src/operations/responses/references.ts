@@ -1,4 +1,4 @@
-import { wrong } from '../generation/checks.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { type Item, responseOfItem } from './items.ts'
 import { maxReadCharacters, type ResponseStore } from './store.ts'
 

@@ -1,8 +1,8 @@
 import type { GivenTool } from '../../../packages/chat-format/index.ts'
 import type { JsonText } from '../../domain/json/text.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { CallChoice } from '../../inference/model.ts'
 import type { AllowedTools } from '../generation/calls.ts'
-import { wrong } from '../generation/checks.ts'
 import type { InputTokensBody } from './contract.ts'
 
 interface ToolsGiven {

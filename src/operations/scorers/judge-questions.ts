@@ -1,6 +1,6 @@
+import { wrong } from '../../domain/refusals.ts'
 import { questionsOf } from '../decisions/questions.ts'
 import { scoreOf, winnerOf } from '../decisions/shares.ts'
-import { wrong } from '../generation/checks.ts'
 import type { GivenJudge, Judge, JudgeQuestion } from './contract.ts'
 
 /** A judge that asks typed questions, all about one prompt. */

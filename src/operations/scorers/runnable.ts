@@ -1,10 +1,10 @@
 import { shortened } from '../../domain/described.ts'
 import type { JsonText } from '../../domain/json/text.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { Compiling } from '../../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { calibrationsOf } from '../calibrations/stored.ts'
-import { wrong } from '../generation/checks.ts'
 import type { Scope } from '../scope.ts'
 import { invalidFieldReason } from './call-values.ts'
 import {

@@ -1,5 +1,5 @@
 import { membersOf, objectText } from '../../../packages/json/index.ts'
-import { wrong } from '../generation/checks.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { OperationParts } from '../parts.ts'
 import { PromptReference } from '../prompts/contract.ts'
 import { filledPrompt } from '../prompts/filling.ts'

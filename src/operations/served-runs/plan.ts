@@ -1,9 +1,9 @@
 import { itemsOf, membersOf } from '../../../packages/json/index.ts'
 import { isPresent, valueAt } from '../../domain/expressions/json-value.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { TrialPlace } from '../../storage/evaluations/trial-calls.ts'
 import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
-import { wrong } from '../generation/checks.ts'
 import { Value } from '../objects/values.ts'
 import { parseTemplate } from '../scorers/template.ts'
 

@@ -1,5 +1,5 @@
 import { inSteps, type YieldToLoop } from '../../../packages/waiting/index.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 
 /** A block of this length is split in two. */
 const fullBlock = 2048
@@ -95,5 +95,5 @@ function applyChange(order: RowOrder, change: Change, field: string): string {
 function checkIndex(index: number, last: number, field: string): void {
   if (index >= 0 && index <= last) return
   const accepted = last < 0 ? 'none, because the table is then empty' : `0 to ${last}`
-  throw refuse('invalid_value', { field, received: index, accepted })
+  throw wrong(field, index, accepted)
 }

@@ -1,9 +1,8 @@
 import { unreadMembers } from '../../../packages/chat-format/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { maxUnknown } from '../../domain/json/read.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import type { Input } from '../../inference/model.ts'
-import { wrong } from '../generation/checks.ts'
 import { checkConversation, conversationFrom } from '../generation/conversation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import {

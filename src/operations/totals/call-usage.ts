@@ -4,7 +4,7 @@ import { batchesOf } from '../../domain/batches.ts'
 import { countIn, statedPerUnit } from '../../domain/call-facts/facts.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { CallsView } from '../../storage/calls/queries.ts'
@@ -151,5 +151,5 @@ function checkEntries(entries: number): void {
 }
 
 export function tooMany(field: string, count: string, accepted: string) {
-  return refuse('invalid_value', { field, received: count, accepted })
+  return wrong(field, count, accepted)
 }

@@ -3,7 +3,7 @@ import { isObject } from '../../domain/call-facts/brief.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { checkPath, invalidPathReason, splitPath } from '../../domain/expressions/path.ts'
 import { jsonList } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { formatTime, monotonicNow } from '../../domain/time.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
 import {
@@ -65,7 +65,7 @@ function metricsIn({ metrics }: FeedbackStatsBody): (FeedbackMetric & { slug: st
     const names = [`path ${slug}`, ...named.names.values(), ...named.percentiles.values()]
     if (names.some((name) => taken.has(name))) {
       const why = `${JSON.stringify(json_path)}, whose figures are named like those before`
-      throw refuse('invalid_value', { field, received: why, accepted: 'each path once' })
+      throw wrong(field, why, 'each path once')
     }
     for (const name of names) taken.add(name)
     return { slug, path: splitPath(json_path), type, ...named }

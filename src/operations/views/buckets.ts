@@ -1,5 +1,5 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { formatTime, monotonicNow, now } from '../../domain/time.ts'
 import { isDeriving } from '../../storage/calls/underived.ts'
 import { readSums } from '../../storage/sums/reading.ts'
@@ -133,11 +133,11 @@ function edgesOf(
   const end = before ?? time
   const buckets = Math.max(0, Math.ceil((end - from) / step))
   if (buckets > maxBuckets || buckets === 0) {
-    throw refuse('invalid_value', {
-      field: 'step_seconds',
-      received: `${step_seconds}, which makes ${buckets} buckets`,
-      accepted: `1 to ${maxBuckets} buckets between after and before`,
-    })
+    throw wrong(
+      'step_seconds',
+      `${step_seconds}, which makes ${buckets} buckets`,
+      `1 to ${maxBuckets} buckets between after and before`,
+    )
   }
   return [...Array.from({ length: buckets }, (_, n) => from + n * step), end]
 }

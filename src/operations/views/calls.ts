@@ -1,5 +1,5 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { isDeriving } from '../../storage/calls/underived.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
@@ -55,11 +55,7 @@ function positionGiven(body: CallsBody): CallPosition | undefined {
   if (after == null) return undefined
   const [, startedAt, id] = /^(-?\d{1,16})\.(.+)$/s.exec(after) ?? []
   if (startedAt === undefined || id === undefined || !isInTime(body)) {
-    throw refuse('invalid_value', {
-      field: 'after',
-      received: JSON.stringify(after),
-      accepted: '`next` of the previous page, in the order of time',
-    })
+    throw wrong('after', JSON.stringify(after), '`next` of the previous page, in the order of time')
   }
   return { startedAt: Number(startedAt), id }
 }

@@ -1,6 +1,6 @@
 import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { maxTerms, readSearch, type Term } from '../../domain/search/search-text.ts'
 import { snippetsOf } from '../../domain/search/snippets.ts'
 import { textsIn } from '../../domain/search/texts.ts'
@@ -55,11 +55,11 @@ function termsIn(text: string, field: string): Term[] {
   const terms = readSearch(text)
   const wanted = terms.filter(({ isExcluded }) => !isExcluded)
   if (wanted.length > 0 && terms.length <= maxTerms) return terms
-  throw refuse('invalid_value', {
+  throw wrong(
     field,
-    received: terms.length > maxTerms ? `${terms.length} words` : JSON.stringify(text),
-    accepted: `1 to ${maxTerms} words, at least one of them without a minus`,
-  })
+    terms.length > maxTerms ? `${terms.length} words` : JSON.stringify(text),
+    `1 to ${maxTerms} words, at least one of them without a minus`,
+  )
 }
 
 /**
@@ -74,11 +74,7 @@ function positionsIn(sealing: Sealing, project: string) {
       if (after == null) return undefined
       const position = (await opened()).unseal(after)
       if (position !== undefined) return Number(position)
-      throw refuse('invalid_value', {
-        field: 'after',
-        received: JSON.stringify(after),
-        accepted: '`next` of the previous page',
-      })
+      throw wrong('after', JSON.stringify(after), '`next` of the previous page')
     },
   }
 }

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
+import { wrong } from '../../domain/refusals.ts'
 import type { FormPart } from '../../http/forms.ts'
 import type { WireFile } from '../../storage/batches/wire-files.ts'
 import type { Database } from '../../storage/database.ts'
-import { wrong } from '../generation/checks.ts'
 import { FileForm, usualSeconds } from './contract.ts'
 import { openWireFile } from './files.ts'
 

@@ -1,5 +1,5 @@
 import { turnOp } from '../../domain/judge-op.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { joined, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { stringSearch } from '../sql/string-search.ts'
@@ -67,11 +67,7 @@ function isEnd(dialect: Dialect): Sql {
 function listGiven(filter: CallsFilter, field: ListField): readonly string[] | undefined {
   const values = filter[field] ?? undefined
   if (values !== undefined && values.length > maxListLength) {
-    throw refuse('invalid_value', {
-      field: `filter.${field}`,
-      received: `${values.length} entries`,
-      accepted: `at most ${maxListLength}`,
-    })
+    throw wrong(`filter.${field}`, `${values.length} entries`, `at most ${maxListLength}`)
   }
   return values
 }

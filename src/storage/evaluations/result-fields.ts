@@ -2,7 +2,7 @@ import { exampleKinds } from '../../domain/evaluations/example.ts'
 import { outputKeys } from '../../domain/evaluations/trial.ts'
 import { type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { refuse, wrong } from '../../domain/refusals.ts'
 import { compileCondition, maxValues } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading } from '../sql/readings.ts'
@@ -29,7 +29,7 @@ export function resultField(field: string): ResultField | undefined {
 }
 
 export function fieldRefused(path: string, value: string, accepted: string) {
-  return refuse('invalid_value', { field: path, received: JSON.stringify(value), accepted })
+  return wrong(path, JSON.stringify(value), accepted)
 }
 
 export const acceptedFields = 'scores.…, inputs.…, outputs.… (of the model), output.… (of the whole trial)'

@@ -1,5 +1,5 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { FieldReading } from '../sql/readings.ts'
@@ -130,7 +130,7 @@ function rowField(requestPath: string) {
     const path = splitPath(field)
     if (!path.includes('')) return { kind: 'json', column: rawSql('table_rows.val'), path }
     const fault = `${JSON.stringify(field)} has an empty step`
-    throw refuse('invalid_value', { field: requestPath, received: fault, accepted: 'a path such as a.b' })
+    throw wrong(requestPath, fault, 'a path such as a.b')
   }
 }
 

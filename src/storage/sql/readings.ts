@@ -1,4 +1,4 @@
-import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../../domain/refusals.ts'
 import type { Sql } from './sql.ts'
 
 /**
@@ -44,11 +44,7 @@ export function boundReadings(readings: readonly FieldReading[], requestPath = '
   const ofJson = readings.filter((reading) => reading.kind === 'json')
   const lookups = ofJson.filter(({ most }) => most !== undefined).length
   if (lookups > maxLookups) {
-    throw refuse('invalid_value', {
-      field: requestPath,
-      received: `${lookups} fields of feedback`,
-      accepted: `at most ${maxLookups}`,
-    })
+    throw wrong(requestPath, `${lookups} fields of feedback`, `at most ${maxLookups}`)
   }
   const keyOf = ({ text, values }: Sql, path: readonly string[]) => JSON.stringify([text, values, path])
   const known = new Set(
@@ -60,11 +56,11 @@ export function boundReadings(readings: readonly FieldReading[], requestPath = '
   for (const { column, path } of ofJson) {
     const around = path.filter((_, steps) => known.has(keyOf(column, path.slice(0, steps)))).length
     if (around <= maxAround) continue
-    throw refuse('invalid_value', {
-      field: requestPath,
-      received: `a field inside ${around} other fields that are read too`,
-      accepted: `at most ${maxAround}`,
-    })
+    throw wrong(
+      requestPath,
+      `a field inside ${around} other fields that are read too`,
+      `at most ${maxAround}`,
+    )
   }
 }
 

@@ -1,13 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { membersOf } from '../../../../packages/json/index.ts'
 import { writeJson } from '../../../domain/json/text.ts'
-import { refuse } from '../../../domain/refusals.ts'
+import { refuse, wrong } from '../../../domain/refusals.ts'
 import { now } from '../../../domain/time.ts'
 import type { NewWaitingResponse } from '../../../storage/answers/waiting-responses.ts'
 import { type Database, databaseOf } from '../../../storage/database.ts'
 import { readProjectSettings } from '../../../storage/projects/projects.ts'
 import { headerText } from '../../background-asking.ts'
-import { wrong } from '../../generation/checks.ts'
 import {
   headersOfTurn,
   parentHeader,

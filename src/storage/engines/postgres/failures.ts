@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { type PlainRefusalCode, Refusal, refuse } from '../../../domain/refusals.ts'
+import { type PlainRefusalCode, Refusal, refuse, wrong } from '../../../domain/refusals.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 
 /** How far the work had got when its connection was lost. */
@@ -77,7 +77,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 function unstorable(fault: string, accepted: string, cause: unknown): Refusal {
-  return Object.assign(refuse('invalid_value', { field: 'body', received: fault, accepted }), { cause })
+  return Object.assign(wrong('body', fault, accepted), { cause })
 }
 
 function tooSlow(limit: number, cause: unknown): Refusal {
