@@ -1,6 +1,6 @@
 import type { Change } from './changes.ts'
 import type { Dialect } from './sql/dialect.ts'
-import type { Sql } from './sql/sql.ts'
+import { type Sql, sql } from './sql/sql.ts'
 
 /** Reads that return at once. `tenant` is the one whose request reads; if reads have to wait, tenants take turns. */
 export interface Reader {
@@ -57,6 +57,10 @@ export async function onlyRow<T>(db: BoundReader, query: Sql): Promise<T> {
   for await (const [row] of db.stream<T>(query)) if (row !== undefined) return row
   throw new Error('the query should return one row')
 }
+
+/** Of `table WHERE …`. */
+export const countOf = async (db: Reader, rows: Sql): Promise<number> =>
+  Number((await db.get<{ count: number }>(sql`SELECT count(*) AS count FROM ${rows}`))?.count)
 
 /** All rows of a long query that returns few. */
 export async function allRows<T>(db: BoundReader, query: Sql): Promise<T[]> {

@@ -1,6 +1,6 @@
 import type { EventType } from '../../domain/alerts.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, Reader } from '../transaction.ts'
+import { type Command, countOf, type Reader } from '../transaction.ts'
 import { type EndpointKey, endpointLock, findEndpoint, oneEndpoint, stopEndpoint } from './endpoints.ts'
 import { addEvents } from './outbox.ts'
 import { turnOfEntity } from './turns.ts'
@@ -42,12 +42,9 @@ export function endpointsAtWork(
 }
 
 /** Of all projects, or `max` if there are more. */
-export async function countPending(db: Reader, max: number): Promise<number> {
-  const row = await db.get<{ deliveries: number }>(
-    sql`SELECT count(*) AS deliveries FROM (
-          SELECT 1 AS one FROM alert_deliveries WHERE state = 'pending' LIMIT ${max}) AS waiting`,
-  )
-  return Number(row?.deliveries ?? 0)
+export function countPending(db: Reader, max: number): Promise<number> {
+  const pending = sql`SELECT 1 AS one FROM alert_deliveries WHERE state = 'pending' LIMIT ${max}`
+  return countOf(db, sql`(${pending}) AS waiting`)
 }
 
 interface Taking extends EndpointKey {

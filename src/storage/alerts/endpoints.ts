@@ -2,7 +2,7 @@ import type { EventType, Format } from '../../domain/alerts.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { type Sql, sql } from '../sql/sql.ts'
 import { type RowIn, tableOf } from '../sql/table.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
 import { countChange } from './versions.ts'
 
 const endpoints = tableOf('alert_endpoints', {
@@ -76,10 +76,7 @@ export async function endpointsFor(db: Reader, project: string, type: EventType)
 export const addEndpoint: Command<Endpoint, void> = async (tx, endpoint) => {
   const { project_id } = endpoint
   await countChange(tx, project_id)
-  const held = await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM alert_endpoints WHERE project_id = ${project_id}`,
-  )
-  if (Number(held?.count ?? 0) >= maxEndpoints) {
+  if ((await countOf(tx, sql`alert_endpoints WHERE project_id = ${project_id}`)) >= maxEndpoints) {
     throw refuse('too_many_alert_things', {
       project: JSON.stringify(project_id),
       limit: maxEndpoints,

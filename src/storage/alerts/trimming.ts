@@ -1,5 +1,5 @@
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import { allRows, type BoundReader, type Command, type Transaction } from '../transaction.ts'
+import { allRows, type BoundReader, type Command, countOf, type Transaction } from '../transaction.ts'
 import { type EndpointKey, findEndpoint } from './endpoints.ts'
 
 /** Of the deliveries of an endpoint, whatever became of them, and of the events of a project that no endpoint has to get. */
@@ -87,10 +87,8 @@ async function trimDeliveries(tx: Transaction, key: EndpointKey, maxDeliveries: 
   const { project_id, endpoint_id } = key
   const ofEndpoint = sql`project_id = ${project_id} AND endpoint_id = ${endpoint_id}`
   const bound = (await findEndpoint(tx, key)) === undefined ? 0 : maxDeliveries
-  const held = await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM alert_deliveries WHERE ${ofEndpoint}`,
-  )
-  const excess = Math.min(rowsAtOnce, Number(held?.count ?? 0) - bound)
+  const held = await countOf(tx, sql`alert_deliveries WHERE ${ofEndpoint}`)
+  const excess = Math.min(rowsAtOnce, held - bound)
   if (excess <= 0) return false
   const gone = await tx.all<{ state: string }>(
     sql`DELETE FROM alert_deliveries WHERE ${ofEndpoint} AND event_id IN (

@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type RowIn, tableOf } from '../sql/table.ts'
-import type { Command, Reader } from '../transaction.ts'
+import { type Command, countOf, type Reader } from '../transaction.ts'
 import { fileOfProject, keepWireFile, type NewWireFile, pageOf, type WirePage } from './wire-files.ts'
 
 const batches = tableOf('batches', {
@@ -94,10 +94,8 @@ export const listBatches = (db: Reader, { user, ...page }: WirePage, ofMessages:
 
 export const addBatch: Command<Batch, void> = async (tx, batch) => {
   await tx.lock(lockOfAll)
-  const counted = await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM batches WHERE user_name = ${batch.user_name} AND ended_at IS NULL`,
-  )
-  if ((counted?.count ?? 0) >= maxOpenBatches) throw refuse('too_many_batches', { limit: maxOpenBatches })
+  const open = sql`batches WHERE user_name = ${batch.user_name} AND ended_at IS NULL`
+  if ((await countOf(tx, open)) >= maxOpenBatches) throw refuse('too_many_batches', { limit: maxOpenBatches })
   if ((await fileOfProject(tx, batch.project_id, batch.input_file_id)) === undefined)
     throw refuse('wire_file_not_found', {
       field: 'input_file_id',

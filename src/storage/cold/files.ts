@@ -1,6 +1,6 @@
 import { nextDerivation } from '../calls/facts.ts'
 import { emptySql, join, listOf, rawSql, sql } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
 import type { ColdColumn } from './reference.ts'
 
 /**
@@ -39,11 +39,9 @@ export const beginColdFile: Command<NewFile, boolean> = async (
 ) => {
   // What was erased before this is not in a file; a file that was begun before is found by whoever has the lock next.
   await tx.lock(coldLock(project_id))
-  const found = await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM calls WHERE project_id = ${project_id} AND id IN (${listOf(calls)})
-        AND (inputs IS NOT NULL OR output IS NOT NULL)`,
-  )
-  if (Number(found?.count) !== calls.length) return false
+  const withTexts = sql`calls WHERE project_id = ${project_id} AND id IN (${listOf(calls)})
+    AND (inputs IS NOT NULL OR output IS NOT NULL)`
+  if ((await countOf(tx, withTexts)) !== calls.length) return false
   await tx.run(
     sql`INSERT INTO cold_files (project_id, id, state, calls, bytes, from_at, until_at, created_at, call_ids)
         VALUES (${project_id}, ${id}, 'writing', ${calls.length}, 0, ${from_at}, ${until_at}, ${now}, ${JSON.stringify(calls)})`,

@@ -2,7 +2,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { responsesLock } from '../answers/responses.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type RowIn, tableOf } from '../sql/table.ts'
-import type { BoundReader, Command, Reader } from '../transaction.ts'
+import { type BoundReader, type Command, countOf, type Reader } from '../transaction.ts'
 import {
   type Addition,
   appendItems,
@@ -95,10 +95,8 @@ interface NewConversation extends Omit<Conversation, 'expire_at'> {
 export const addConversation: Command<NewConversation, Conversation> = async (tx, conversation) => {
   const { user_name, id, project_id, created_at, until, metadata, items } = conversation
   await tx.lock(responsesLock(user_name))
-  const own = await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM conversations WHERE user_name = ${user_name} AND ${isLive(created_at)}`,
-  )
-  if (Number(own?.count) >= maxConversations)
+  const own = sql`conversations WHERE user_name = ${user_name} AND ${isLive(created_at)}`
+  if ((await countOf(tx, own)) >= maxConversations)
     throw refuse('too_many_conversations', { limit: maxConversations })
   await tx.run(
     sql`INSERT INTO conversations (user_name, id, project_id, created_at, expire_at, metadata, next_position, items, characters)

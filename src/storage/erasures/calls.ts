@@ -7,8 +7,8 @@ import { deleteJudgements } from '../monitors/notes.ts'
 import { deleteRuleScores } from '../queues/ended-calls.ts'
 import { entriesOf } from '../search/entries.ts'
 import { searchLock } from '../search/indexing.ts'
-import { listOf, type Sql, sql } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { listOf, sql } from '../sql/sql.ts'
+import { type Command, countOf, type Transaction } from '../transaction.ts'
 import { countErased, type ErasedCounts, type ErasureKey, lockErasure } from './progress.ts'
 import { eraseItems, itemsOf } from './queue-items.ts'
 
@@ -73,9 +73,6 @@ async function countBesides(
   for (const kind of kinds) counts[kind] = await countOf(tx, besides[kind](project, ids))
   return counts
 }
-
-const countOf = async (db: Reader, rows: Sql): Promise<number> =>
-  Number((await db.get<{ count: number }>(sql`SELECT count(*) AS count FROM ${rows}`))?.count)
 
 const ofCalls = (project: string, ids: readonly string[]) =>
   sql`project_id = ${project} AND call_id IN (${listOf(ids)})`

@@ -1,7 +1,7 @@
 import { dropFile, type WireFile } from '../batches/wire-files.ts'
 import { freeConversations } from '../conversations/freeing.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, Transaction } from '../transaction.ts'
+import { type Command, countOf, type Transaction } from '../transaction.ts'
 import { countErased, type ErasedCounts, type ErasureKey, lockErasure } from './progress.ts'
 
 /** Rows, and bytes of texts, of one step. */
@@ -70,14 +70,7 @@ const eraseFiles: Step = async (tx, own) => {
 }
 
 const eraseConversations: Step = async (tx, own) => {
-  const count = async () =>
-    Number(
-      (
-        await tx.get<{ count: number }>(
-          sql`SELECT count(*) AS count FROM ${rawSql('conversations')} WHERE ${ofUser(own)}`,
-        )
-      )?.count,
-    )
+  const count = () => countOf(tx, sql`${rawSql('conversations')} WHERE ${ofUser(own)}`)
   const before = await count()
   if (before === 0) return undefined
   await freeConversations(tx, ofUser(own), { limit: rowsAtOnce, bytes: bytesAtOnce })

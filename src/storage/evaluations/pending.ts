@@ -3,7 +3,7 @@ import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { newId } from '../../domain/ids.ts'
 import type { CallPart } from '../calls/parts.ts'
 import { emptySql, listOf, type Sql, sql, wantedIds } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
 import { deriveTrials } from './trials.ts'
 
 /** Ids per statement. */
@@ -156,9 +156,7 @@ async function markPending(
     )
   }
   if (Math.random() * lookedAfter > trials.length) return
-  const { count } = (await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM eval_owed WHERE project_id = ${project}`,
-  )) as { count: number }
+  const count = await countOf(tx, sql`eval_owed WHERE project_id = ${project}`)
   if (count <= maxPending) return
   // The most recent trials are left: their children may not have arrived yet, and they would have to be derived again.
   const first = await tx.all<PendingTrial>(

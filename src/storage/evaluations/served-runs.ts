@@ -4,7 +4,7 @@ import type { CallPart, CallStart } from '../calls/parts.ts'
 import { deleteCalls, reopenCall, upsertCalls } from '../calls/writes.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type RowIn, tableOf } from '../sql/table.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
 import { requireMarked } from './marked-calls.ts'
 import { lockOfRun } from './runs.ts'
 
@@ -57,10 +57,7 @@ export const addServedRuns: Command<NewServedRuns, void> = async (tx, { calls, r
 }
 
 async function requireRoom(tx: Transaction, project: string, added: number): Promise<void> {
-  const counted = await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM served_runs WHERE project_id = ${project}`,
-  )
-  if ((counted?.count ?? 0) + added > maxServedRuns) {
+  if ((await countOf(tx, sql`served_runs WHERE project_id = ${project}`)) + added > maxServedRuns) {
     throw refuse('too_many_served_runs', { limit: maxServedRuns, project: JSON.stringify(project) })
   }
 }

@@ -1,7 +1,7 @@
 import { digestOf } from '../../domain/digests.ts'
 import type { Shaped, ShapeLeaf } from '../../domain/evaluations/shape.ts'
 import { listOf, type Sql, sql } from '../sql/sql.ts'
-import type { Reader, Transaction } from '../transaction.ts'
+import { countOf, type Reader, type Transaction } from '../transaction.ts'
 
 /** Trials without a scalar in their scores. */
 export const emptyShape = 0
@@ -35,10 +35,8 @@ export function createShapes(tx: Transaction, project: string) {
       sql`SELECT shape FROM eval_shapes WHERE digest = ${digest} AND ${own}`,
     )
     if (found) return found.shape
-    const { count } = (await tx.get<{ count: number }>(
-      sql`SELECT count(*) AS count FROM eval_shapes WHERE ${own} AND shape > 0`,
-    )) as { count: number }
-    if (count >= maxShapes) return marked(evaluation)
+    if ((await countOf(tx, sql`eval_shapes WHERE ${own} AND shape > 0`)) >= maxShapes)
+      return marked(evaluation)
     const { shape } = (await tx.get<{ shape: number }>(
       sql`SELECT coalesce(
           (SELECT min(shape) FROM eval_shapes WHERE project_id = ${project} AND digest = ${digest}),

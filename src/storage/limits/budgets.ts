@@ -1,9 +1,9 @@
 import { type BudgetPeriod, type BudgetScope, windowAt } from '../../domain/budgets.ts'
 import { now as timeNow } from '../../domain/time.ts'
 import { type BudgetStep, fireForBudgets } from '../alerts/budgets.ts'
-import { listOf, type Sql, sql } from '../sql/sql.ts'
+import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type RowIn, tableOf } from '../sql/table.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
 
 const budgets = tableOf('budgets', {
   id: 'text',
@@ -66,10 +66,7 @@ export const addBudget: Command<{ budget: Budget; max: number }, 'added' | 'exis
   const { scope, subject, period, currency } = budget
   const same = sql`scope = ${scope} AND subject = ${subject} AND period = ${period} AND currency = ${currency}`
   if (await tx.get(sql`SELECT id FROM budgets WHERE ${same}`)) return 'exists'
-  const { count } = (await tx.get<{ count: number }>(sql`SELECT count(*) AS count FROM budgets`)) ?? {
-    count: 0,
-  }
-  if (Number(count) >= max) return 'full'
+  if ((await countOf(tx, rawSql('budgets'))) >= max) return 'full'
   await budgets.insert(tx, [budget])
   return 'added'
 }

@@ -2,7 +2,7 @@ import type { CallPart } from '../calls/parts.ts'
 import { upsertCalls } from '../calls/writes.ts'
 import { readProjectSettings } from '../projects/projects.ts'
 import { sql } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
 import { findShadow, type ShadowKey, shadowLock } from './label-shadows.ts'
 
 /** Pairs of a project that wait. Further calls are counted, and not asked. */
@@ -43,11 +43,9 @@ async function whyNot(tx: Transaction, { project_id, end }: CallPart): Promise<s
   if (end?.exception != null) return 'call_failed'
   // The request would be stored with its private texts, or asked without them.
   if ((await readProjectSettings(tx, project_id)).redaction !== undefined) return 'project_redacts'
-  const waiting = await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM (SELECT 1 AS one FROM shadow_pairs
-        WHERE project_id = ${project_id} AND state = 'waiting' LIMIT ${maxWaiting}) AS waiting`,
-  )
-  return (waiting?.count ?? 0) < maxWaiting ? null : 'queue_full'
+  const waiting = sql`SELECT 1 AS one FROM shadow_pairs WHERE project_id = ${project_id} AND state = 'waiting'`
+  const count = await countOf(tx, sql`(${waiting} LIMIT ${maxWaiting}) AS waiting`)
+  return count < maxWaiting ? null : 'queue_full'
 }
 
 /** Shadows of any project with pairs that could be asked now. */

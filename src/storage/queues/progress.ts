@@ -3,7 +3,7 @@ import type { ReviewSettings } from '../../domain/queues/reviews.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { fireForQueues } from '../alerts/queues.ts'
 import { allOf, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { Command, Transaction } from '../transaction.ts'
+import { type Command, countOf, type Transaction } from '../transaction.ts'
 import { isAnsweredByOthers, settleAnswers } from './answers.ts'
 import { findItem, firstItem, lastPosition, ofQueue, type SeenItem } from './items.ts'
 import { type QueueKey, queueLock, requireQueue } from './queues.ts'
@@ -240,10 +240,8 @@ export const takeNextItem: Command<NextItem, AssignedItem> = async (tx, request)
     live,
     ...named,
   ]
-  const leased = await tx.get<{ n: number }>(
-    sql`SELECT count(*) AS n FROM annotation_queue_items AS item WHERE ${allOf(leasedToOthers)}`,
-  )
-  return { item: item ? { ...item, ...lease } : null, leased: leased?.n ?? 0 }
+  const leased = await countOf(tx, sql`annotation_queue_items AS item WHERE ${allOf(leasedToOthers)}`)
+  return { item: item ? { ...item, ...lease } : null, leased }
 }
 
 /**

@@ -2,7 +2,7 @@ import type { RuleFilter, RulePick } from '../../domain/queues/rules.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type RowIn, tableOf } from '../sql/table.ts'
-import type { Command, Reader } from '../transaction.ts'
+import { type Command, countOf, type Reader } from '../transaction.ts'
 import { type QueueKey, requireQueue, rulesLock } from './queues.ts'
 
 const queueRules = tableOf('annotation_rules', {
@@ -53,10 +53,7 @@ export const addQueueRule: Command<QueueRule, void> = async (tx, rule) => {
   const { project_id } = rule
   await tx.lock(rulesLock(project_id))
   await requireQueue(tx, rule)
-  const held = await tx.get<{ rules: number }>(
-    sql`SELECT count(*) AS rules FROM annotation_rules WHERE project_id = ${project_id}`,
-  )
-  if (held !== undefined && held.rules >= maxRules) {
+  if ((await countOf(tx, sql`annotation_rules WHERE project_id = ${project_id}`)) >= maxRules) {
     throw refuse('too_many_queue_rules', { project: JSON.stringify(project_id), limit: maxRules })
   }
   await queueRules.insert(tx, [rule])

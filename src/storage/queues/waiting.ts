@@ -1,16 +1,12 @@
 import { sql } from '../sql/sql.ts'
-import { allRows, type BoundReader, type Reader } from '../transaction.ts'
+import { allRows, type BoundReader, countOf, type Reader } from '../transaction.ts'
 import { ofQueue } from './items.ts'
 import type { QueueKey } from './queues.ts'
 
 /** The items that nobody has completed or skipped, or `max` if there are more. */
-export async function countWaiting(db: Reader, key: QueueKey, max: number): Promise<number> {
-  const row = await db.get<{ items: number }>(
-    sql`SELECT count(*) AS items FROM (
-          SELECT 1 AS one FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.finished_by = 0 LIMIT ${max}
-        ) AS waiting`,
-  )
-  return Number(row?.items ?? 0)
+export function countWaiting(db: Reader, key: QueueKey, max: number): Promise<number> {
+  const waiting = sql`SELECT 1 AS one FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.finished_by = 0`
+  return countOf(db, sql`(${waiting} LIMIT ${max}) AS waiting`)
 }
 
 interface Past {

@@ -5,7 +5,14 @@ import { keyedDocuments, valueKeysIn } from '../../domain/search/values.ts'
 import { wordsOf } from '../../domain/search/words.ts'
 import { nextProject } from '../projects/turns.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
-import { allRows, type BoundReader, type Command, type Reader, type Transaction } from '../transaction.ts'
+import {
+  allRows,
+  type BoundReader,
+  type Command,
+  countOf,
+  type Reader,
+  type Transaction,
+} from '../transaction.ts'
 import { type Entry, entriesOf } from './entries.ts'
 
 /** Everything that changes the index takes this lock. */
@@ -48,8 +55,7 @@ const maxCounted = 100_000
 /** How many writes have calls that wait to be indexed. */
 export async function countUnread(db: Reader): Promise<number> {
   const some = sql`SELECT 1 AS one FROM search_marks LIMIT ${maxCounted}`
-  const found = await db.get<{ count: number }>(sql`SELECT count(*) AS count FROM (${some}) AS some`)
-  return Number(found?.count)
+  return countOf(db, sql`(${some}) AS some`)
 }
 
 /** Turns the search on or off. When it is turned on again, every call is indexed once more. */

@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import { type Sql, sql } from '../sql/sql.ts'
 import { type RowIn, tableOf } from '../sql/table.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
 
 const savedViews = tableOf('saved_views', {
   project_id: 'text',
@@ -42,10 +42,8 @@ export const keepSavedView: Command<SavedView, SavedView> = async (tx, view) => 
     await replaceView(tx, replacement)
     return replacement
   }
-  const counted = await tx.get<{ count: number }>(
-    sql`SELECT count(*) AS count FROM saved_views WHERE project_id = ${view.project_id} AND user_id = ${view.user_id}`,
-  )
-  if ((counted?.count ?? 0) >= maxSavedViews) {
+  const own = sql`saved_views WHERE project_id = ${view.project_id} AND user_id = ${view.user_id}`
+  if ((await countOf(tx, own)) >= maxSavedViews) {
     throw refuse('too_many_saved_views', { limit: maxSavedViews, project: JSON.stringify(view.project_id) })
   }
   await savedViews.insert(tx, [view])
