@@ -91,10 +91,10 @@ function toolOf(members: Members, name: string): Pick<ToolCall, 'id' | 'name'> |
     return textIn(jsonAt(members.get(first), ...rest))
   }
   const callId = textAt('gen_ai.tool.call.id')
-  // Pydantic AI has the id of a call, and names no operation.
+  // Pydantic AI has the id of a call, and names no operation. Claude Code has it on what is below a tool, too.
   const isTool =
     toolMarks.some((path) => toolWord.test(textAt(path) ?? '')) ||
-    (callId && !textAt('gen_ai.operation.name'))
+    (callId && !textAt('gen_ai.operation.name') && !textAt('span.type'))
   if (!isTool) return undefined
   const id = callId ?? textAt('ai.toolCall.id') ?? textAt('tool_call.id')
   const own = toolNames.map(textAt).find(Boolean)

@@ -5,7 +5,8 @@ const left = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}
 /**
  * Keys whose makers gave them a form: OpenAI and those who write theirs alike, Stripe, GitHub, GitLab, Google, AWS, Slack,
  * Hugging Face, npm, PyPI, SendGrid, DigitalOcean, Groq, xAI, NVIDIA, Replicate, Perplexity, Databricks, Shopify, Linear,
- * Cerebras, Docker, LangSmith, Tavily, Vault, Discord, Telegram, age, and Heddle.
+ * Cerebras, Docker, LangSmith, Tavily, Vault, Discord, Telegram, age, Twilio, Azure's directory, Atlassian, Notion, Grafana,
+ * Sentry, Postman, Figma, and Heddle.
  */
 const key = new RegExp(
   `${left}(?:${[
@@ -14,17 +15,26 @@ const key = new RegExp(
     'whsec_[A-Za-z0-9+/=]{24,}',
     'gh[pousr]_[A-Za-z0-9]{36,}',
     String.raw`github_pat_\w{22,}`,
-    String.raw`glpat-[\w-]{20,}`,
+    String.raw`gl(?:pat|ptt|dt|rt|cbt|ft|soat|agent|oas|imt)-[\w-]{20,}`,
     String.raw`AIza[\w-]{35}`,
+    String.raw`AQ\.Ab8[\w-]{30,}`,
     String.raw`ya29\.[\w-]{20,}`,
     String.raw`GOCSPX-[\w-]{28}`,
     'A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])',
-    String.raw`xox[abeoprs]-[\w-]{10,}`,
+    String.raw`xox[a-eoprs]-[\w-]{10,}`,
     String.raw`xapp-\d-[\w-]{10,}`,
     String.raw`hooks\.slack\.com\\?/(?:services|triggers|workflows)(?:\\?/|[\w-]){20,}`,
     String.raw`discord(?:app)?\.com\\?/api(?:\\?/v\d{1,2})?\\?/webhooks\\?/\d{17,20}\\?/[\w-]{60,}`,
     String.raw`(?:bot)?\d{8,10}:AA[\w-]{33}(?![\w-])`,
     'AGE-SECRET-KEY-1[A-Z0-9]{58}',
+    'SK[0-9a-f]{32}(?![A-Za-z0-9])',
+    String.raw`\w{3}\dQ~[\w.~-]{30,}[\w~-]`,
+    String.raw`ATATT3[\w=-]{60,}`,
+    'ntn_[A-Za-z0-9]{40,}',
+    'glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}',
+    String.raw`sntry[su]_[\w+/=-]{40,}`,
+    'PMAK-[0-9a-f]{24}-[0-9a-f]{34}',
+    String.raw`figd_[\w-]{40,}`,
     'hf_[A-Za-z0-9]{30,}',
     'npm_[A-Za-z0-9]{36,}',
     String.raw`pypi-[\w-]{50,}`,

@@ -532,16 +532,21 @@ test('a list of things that have a type is one result, and one of blocks is cont
 })
 
 test('the id of a tool call makes a span the run of a tool, unless an operation says otherwise', () => {
-  const found = (operation: string | undefined) =>
+  const found = (operation: string | undefined, type?: string) =>
     conversationOf({
       inputs: json({ messages: [user('Warp?')] }),
       output: json({ text: 'Twelve.' }),
-      attributes: json({ gen_ai: { tool: { call: { id: 'k1' } }, operation: { name: operation } } }),
+      attributes: json({
+        ...{ gen_ai: { tool: { call: { id: 'k1' } }, operation: { name: operation } } },
+        span: { type },
+      }),
     })?.asked[0]?.role
   assert.deepEqual(
     [found(undefined), found('execute_tool'), found('chat')],
     ['assistant', 'assistant', 'user'],
   )
+  // Of Claude Code, below the span of the tool.
+  assert.equal(found(undefined, 'tool.execution'), 'user')
 })
 
 test('items of a request that OpenLLMetry writes as the text of one message are messages', () => {

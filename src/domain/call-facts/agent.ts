@@ -65,7 +65,8 @@ export function agentFacts(name: string, attributes: string): AgentFacts {
   }
   const firstOf = (paths: readonly Path[]) => paths.map(textAt).find((text) => text !== null) ?? null
   if (members.size === 0) return { ...nothing, agent: coding }
-  const isToolRun = toolRunAttributes.every((path) => textAt(path) !== null)
+  // What Codex observes of a run below it has both, too, under another name.
+  const isToolRun = toolRunAttributes.every((path) => textAt(path) !== null) && textAt(['tool_name']) === name
   const stated = firstOf(kindAttributes) ?? (isToolRun ? 'tool' : null)
   const kind = kindOfCall(stated, false)
   const isAgent = /^(?:invoke_)?agent$/.test(kindWord(stated ?? ''))

@@ -113,6 +113,17 @@ function messageOf<Type extends ChatType>(
   }
 }
 
+const plainOp = (name: string) => name.replace(/^execute_tool /, '')
+
+/** The names of tools that ran below a call. */
+function runsBelow({ children }: Node, depth: number): string[] {
+  if (depth > maxDepth) return []
+  return children.flatMap((child) => [
+    ...(child.row.operation === 'execute_tool' ? [plainOp(child.row.op_name)] : []),
+    ...runsBelow(child, depth + 1),
+  ])
+}
+
 const keyOf = ({ id, name }: { id?: string | undefined; name: string }) => id ?? `name ${name}`
 
 function toolKeys(conversation: Conversation | undefined): string[] {
@@ -141,8 +152,9 @@ function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
     const run =
       tool ??
       (row.operation === 'execute_tool' ? { name: row.op_name, input: null, output: null } : undefined)
-    // Codex has the arguments in a record below the span of a tool.
-    const isToldBelow = tool === undefined && children.some((child) => child.row.operation === 'execute_tool')
+    // Codex has the arguments in a record below the span of a tool, with other spans between.
+    const isToldBelow =
+      tool === undefined && run !== undefined && runsBelow(node, depth).includes(plainOp(run.name))
     if (run && !isToldBelow) messages.push(toolCall(row, agent, run))
     let last: ChatMessage | undefined
     for (const child of children) last = visit(child, agent, depth + 1) ?? last

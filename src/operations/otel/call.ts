@@ -38,6 +38,9 @@ const threadNames = [
   'mastra.metadata.sessionId',
 ] as const
 
+/** It names a sub-agent where others name the conversation. */
+const isClaudeCode = ({ name }: Scope) => name.startsWith('com.anthropic.claude_code')
+
 /** The call that a span becomes. Throws SpanError if it cannot become one. */
 export function callOfSpan(span: Span, resource: Resource, scope: Scope, project: string): CompleteCall {
   const { attributes } = span
@@ -47,7 +50,7 @@ export function callOfSpan(span: Span, resource: Resource, scope: Scope, project
   const output = outputOf(span)
   const usage = usageOf(span, scope)
   const displayName = textOf(attributes, 'wandb.display_name')
-  const thread = labelOf(attributes, ...threadNames)
+  const thread = labelOf(attributes, ...(isClaudeCode(scope) ? ['session.id'] : []), ...threadNames)
   const isRoot = isNone(span.parentSpanId)
   const turn = attributes.get('wandb.is_turn')
   // The root of a trace that belongs to a conversation is a turn of it.

@@ -3,12 +3,16 @@ import { textOf } from './attribute-values.ts'
 import { type Described, failed, lasting, messages, type Texts, toolRun } from './log-calls.ts'
 import { type Logged, timeOf } from './log-record.ts'
 
-export const isCodex = ({ name }: Logged): boolean => name.startsWith('codex.')
+export const isCodex = ({ name, scope }: Logged): boolean =>
+  name.startsWith('codex.') || scope.name.startsWith('codex_otel')
 
-/** Of the stream of an answer only its end and its errors say something; the rest may be hundreds of records. */
-export function isStreamMark({ name, record: { attributes } }: Logged): boolean {
+/**
+ * Of the stream of an answer only its end and its errors say something; the rest may be hundreds of records. What Codex
+ * logs of its own telemetry is of no conversation.
+ */
+export function isCodexNoise({ name, record: { attributes } }: Logged): boolean {
   const has = (...names: string[]) => textOf(attributes, ...names) !== undefined
-  return name === 'codex.sse_event' && !has('input_token_count', 'error.message')
+  return name === 'codex.sse_event' ? !has('input_token_count', 'error.message') : !name.startsWith('codex.')
 }
 
 /**

@@ -1,7 +1,7 @@
 import { idOf } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { claudeCodeCalls, isClaudeCode } from './claude-code-logs.ts'
-import { codexCalls, isCodex, isStreamMark } from './codex-logs.ts'
+import { codexCalls, isCodex, isCodexNoise } from './codex-logs.ts'
 import { type Evaluation, evaluationEvent, evaluationOf } from './evaluation-events.ts'
 import { messageEvent } from './event-messages.ts'
 import { type Described, type LogPart, partOf } from './log-calls.ts'
@@ -60,7 +60,7 @@ function readRecord(logged: Logged, isTraced: boolean, told: MessagesBySpan): Re
   }
   if (isClaudeCode(logged)) return from(...claudeCodeCalls(logged, span))
   if (isCodex(logged)) {
-    if (isStreamMark(logged)) return { calls: [], evaluations: [], leftOut: name }
+    if (isCodexNoise(logged)) return { calls: [], evaluations: [], leftOut: name || logged.scope.name }
     return from(...codexCalls(logged, span, isTraced))
   }
   const known = isContent(logged) ? withBody(record) : undefined

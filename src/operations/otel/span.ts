@@ -107,11 +107,15 @@ export function countEntries(): CountEntries {
   }
 }
 
-/** By name. A name given twice is refused, because neither value could be trusted. */
+/**
+ * By name. Of a name given twice the last value counts, as Codex has `thread.id` of the system and then of the
+ * conversation. A resource or scope is refused, because neither value could be trusted.
+ */
 export function attributesOf(owner: string, pairs: Iterable<readonly [string, Value]>): Attributes {
+  const isShared = owner === 'the resource' || owner === 'the scope'
   const attributes = new Map<string, Value>()
   for (const [key, value] of pairs) {
-    if (attributes.has(key)) throw new SpanError(`${owner} has ${shown(key)} twice`)
+    if (attributes.has(key) && isShared) throw new SpanError(`${owner} has ${shown(key)} twice`)
     attributes.set(key, value)
   }
   return attributes

@@ -2,7 +2,7 @@ import { endFacts } from '../../domain/call-facts/facts.ts'
 import { codexUsage } from '../../domain/call-facts/kind.ts'
 import { messageId } from '../../domain/ids.ts'
 import { asText } from '../../domain/json/text.ts'
-import { turnOp } from '../../domain/judge-op.ts'
+import { toldTurnOps, turnOp } from '../../domain/judge-op.ts'
 import { now } from '../../domain/time.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
@@ -62,6 +62,8 @@ export async function joinAnswers(
   joinedParts: readonly JoinedPart[],
 ): Promise<JoinedPart[]> {
   const joined: JoinedPart[] = []
+  // Of these the first records may be here, and not be written yet.
+  const turns = new Set(joinedParts.flatMap(({ start }) => start?.turn_id ?? []))
   for (const told of joinedParts) {
     const answer = await answerOf(tx, project, told)
     if (answer === undefined || told.log === undefined || told.start?.parent_id == null) {
@@ -69,7 +71,8 @@ export async function joinAnswers(
       continue
     }
     const { trace_id, parent_id, turn_id = null } = told.start
-    await moveBelow(tx, project, answer, { trace_id, parent_id, turn_id })
+    const known = told.log.request === '' ? undefined : turns
+    await moveBelow(tx, project, answer, { trace_id, parent_id, turn_id }, known)
     joined.push({ ...told, id: answer.id, log: { ...told.log, isOfAnswer: true } })
   }
   return joined
@@ -125,17 +128,30 @@ async function answerWithTokens(
   )
 }
 
-/** An answer whose request names a caller stays there. With it goes the whole turn that it is of. */
-async function moveBelow(tx: Transaction, project: string, answer: Answer, to: Below): Promise<void> {
-  const root = answer.parent_id ?? answer.id
+/**
+ * An answer whose request names a caller stays there. With it goes the whole turn that it is of. If that is a turn that
+ * telemetry tells of (`turns`, or one that is written), the answer goes alone; undefined where its name is not known.
+ */
+async function moveBelow(
+  tx: Transaction,
+  project: string,
+  answer: Answer,
+  to: Below,
+  turns: ReadonlySet<string> | undefined,
+): Promise<void> {
+  const above = answer.parent_id ?? answer.id
+  if (above === to.parent_id) return
   const found = await tx.get<{ op_name: string }>(
-    sql`SELECT op_name FROM calls WHERE project_id = ${project} AND id = ${root} AND parent_id IS NULL
-        AND deleted_at IS NULL AND op_name LIKE 'heddle.%'`,
+    sql`SELECT op_name FROM calls WHERE project_id = ${project} AND id = ${above} AND parent_id IS NULL
+        AND deleted_at IS NULL`,
   )
-  if (found === undefined) return
+  const isOurs = found?.op_name.startsWith('heddle.') ?? false
+  const isTold = found ? [...toldTurnOps, ...rootOps].includes(found.op_name) : turns?.has(above)
+  if (!isOurs && (turns === undefined || !isTold)) return
+  const root = isOurs ? above : answer.id
   // What people said of a turn stays with it.
   const isEmpty =
-    found.op_name === turnOp &&
+    found?.op_name === turnOp &&
     (await tx.get(
       sql`SELECT 1 AS one FROM feedback WHERE project_id = ${project} AND call_id = ${root} LIMIT 1`,
     )) === undefined
@@ -149,7 +165,8 @@ async function moveBelow(tx: Transaction, project: string, answer: Answer, to: B
   if (family.length > maxFamily) return
   const moved = family.filter(({ id }) => !isEmpty || id !== root)
   for (const { id, parent_id } of moved) {
-    const parent = parent_id === null || (isEmpty && parent_id === root) ? to.parent_id : parent_id
+    const isTop = id === root || (isEmpty && parent_id === root)
+    const parent = isTop ? to.parent_id : parent_id
     await tx.run(
       sql`UPDATE calls SET trace_id = ${to.trace_id}, parent_id = ${parent}, turn_id = ${to.turn_id}
           WHERE project_id = ${project} AND id = ${id}`,
@@ -206,7 +223,8 @@ export async function moveBelowSpans(
     for (const request of requests.toReversed()) {
       const answer = await answerOfSpan(tx, project, request)
       if (answer === undefined) continue
-      await moveBelow(tx, project, answer, { trace_id: trace, parent_id: root.id, turn_id: null })
+      const to = { trace_id: trace, parent_id: root.id, turn_id: null }
+      await moveBelow(tx, project, answer, to, request.op_name === codexUsage ? undefined : new Set())
       await tx.run(
         sql`UPDATE calls SET parent_id = ${request.id} WHERE project_id = ${project} AND id = ${answer.id} AND parent_id = ${root.id}`,
       )

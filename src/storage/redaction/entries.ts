@@ -17,6 +17,7 @@ const start: Shape = { texts: ['op_name'], json: ['attributes', 'inputs'], size:
 const end: Shape = { texts: ['exception'], json: ['output', 'summary'], size: 'end_bytes' }
 const feedback: Shape = { texts: ['creator'], json: ['payload'] }
 const metadata: Shape = { texts: [], json: ['metadata'] }
+const errors: Shape = { texts: [], json: ['errors'] }
 const renamed: Shape = { texts: ['name'], json: [] }
 const referred: Shape = { texts: [], json: ['referred'] }
 const item: Shape = { texts: [], json: ['inputs', 'output'] }
@@ -80,6 +81,9 @@ export const entriesOf: { [Name in keyof Commands]?: (input: Input<Name>) => Ent
   changeConversation: (change) => [{ project: change.project_id, shape: metadata, of: change }],
   addConversationItems: ({ project_id, items }) => ofItems(project_id, items),
   changeCompletionMetadata: (change) => [{ project: change.project_id, shape: metadata, of: change }],
+  addBatch: (batch) => [{ project: batch.project_id, shape: metadata, of: batch }],
+  // They quote what was wrong.
+  failBatch: (batch) => [{ project: batch.project_id, shape: errors, of: batch }],
   addFeedback: (additions) => additions.map(({ record }) => ofFeedback(record)),
   replaceFeedback: ({ record }) => [ofFeedback(record)],
   settleJudgements: ({ project_id, judgements }) =>

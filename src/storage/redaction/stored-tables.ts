@@ -58,6 +58,18 @@ export const storedTables = {
     json: [],
   },
   shadow_pairs: { key: ['shadow_id', 'call_id'], ofProject: rowsOf, texts: ['reason', 'detail'], json: [] },
+  batches: { key: ['id'], ofProject: rowsOf, texts: [], json: ['metadata', 'errors'] },
+  alert_events: { key: ['id'], ofProject: rowsOf, texts: [], json: ['body'] },
+  // Of one that has ended only the head is left. What still waits is asked as it was sent.
+  waiting_response_texts: {
+    key: ['user_name', 'id'],
+    ofProject: below(
+      'waiting_responses',
+      'owner.user_name = waiting_response_texts.user_name AND owner.id = waiting_response_texts.id AND owner.ended_at IS NOT NULL',
+    ),
+    texts: [],
+    json: ['head'],
+  },
 } as const satisfies Record<string, StoredTable>
 
 export type StoredTableName = keyof typeof storedTables

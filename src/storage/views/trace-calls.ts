@@ -43,7 +43,10 @@ const isOpened = (dialect: Dialect) =>
 function statedKind(dialect: Dialect): Sql {
   const textAt = (path: readonly string[]) => sql`nullif(${dialect.json(attributes, path).text}, '')`
   const isToolRun = join(
-    toolRunAttributes.map((path) => sql`${textAt(path)} IS NOT NULL`),
+    [
+      ...toolRunAttributes.map((path) => sql`${textAt(path)} IS NOT NULL`),
+      sql`${textAt(['tool_name'])} = op_name`,
+    ],
     ' AND ',
   )
   const texts = [...kindAttributes.map(textAt), sql`CASE WHEN ${isToolRun} THEN 'tool' END`]

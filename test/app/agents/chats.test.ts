@@ -215,11 +215,24 @@ test('a graph that returns its messages, and a tool told by a record below its s
   const span = randomUUID()
   const named = { attributes: { tool_name: 'count', call_id: 'k1' }, inputs: {}, output: null }
   const outer = { ...tool, id: span, ...named, op_name: 'count' }
+  const [between, seen] = [randomUUID(), randomUUID()]
+  const inner = {
+    ...tool,
+    id: between,
+    parent_id: span,
+    attributes: {},
+    inputs: {},
+    output: null,
+    op_name: 'spawn',
+  }
+  const observed = { ...tool, id: seen, parent_id: between, ...named, op_name: 'observation' }
   const project_id = await storedCalls(post, 'graph', [
     graph,
     asks,
     outer,
-    { ...tool, parent_id: span },
+    inner,
+    observed,
+    { ...tool, parent_id: between, op_name: 'execute_tool count' },
     ends,
   ])
   const { messages } = await answerOf('/agents/traces/chat', { project_id, trace_id: root })

@@ -239,6 +239,17 @@ test('one wrong line, and nothing of the batch is run: all wrong lines are named
   assert.match(many.errors.data[0].message, /40 requests/)
 })
 
+test('where a project replaces private texts, those that a batch says itself are replaced', async (t) => {
+  const opened = await open(t)
+  const change = { redaction: { kinds: ['email'] } } as never
+  await opened.database.write('changeProjectSettings', { project_id: 'acme/default', change })
+  const address = 'ada.lovelace@example.com'
+  const made = await begin(opened, [line('a', question('x'), address)], { metadata: { who: address } })
+  const { metadata, errors } = await endOf(opened, made)
+  assert.deepEqual(metadata, { who: '[email]' })
+  assert.ok(errors.data[0].message.includes('[email]'), JSON.stringify(errors))
+})
+
 test('fields that cannot be honoured are refused by name', async (t) => {
   const opened = await openApp(t)
   const input_file_id = await store(opened, [line('a')])

@@ -72,6 +72,16 @@ async function holdingOf({ database }: TestApp, id: string) {
   return { project_id: taken.project_id, id, holder }
 }
 
+test('where a project replaces private texts, a batch is refused: its requests would be on the disk', async (t) => {
+  const opened = await open(t)
+  const change = { redaction: { kinds: ['email'] } } as never
+  await opened.database.write('changeProjectSettings', { project_id: 'acme/default', change })
+  const { status, json } = await opened.post(url, { requests: [request('a')] })
+  assert.deepEqual([status, json.error.details.error_code], [400, 'invalid_value'])
+  assert.match(json.error.message, /^requests: given, but the project replaces private texts/)
+  assert.equal(await opened.database.get(sql`SELECT 1 AS one FROM wire_files`), undefined)
+})
+
 const none = { processing: 0, succeeded: 0, errored: 0, canceled: 0, expired: 0 }
 const release = new EventEmitter()
 

@@ -174,6 +174,15 @@ test('logs of Claude Code are a conversation: the turn, requests with tokens, to
   }
 })
 
+test('what Codex logs of its own telemetry becomes no call', async () => {
+  const flushed = recordOf({}, { body: { stringValue: 'flushing OTEL metrics' } })
+  const own = { 'wandb.entity': 'acme', 'wandb.project': 'codex-metrics' }
+  const [status, answer] = await send({ body: logsOf([flushed], own, 'codex_otel::metrics::client') })
+  const left = 'left out: codex_otel::metrics::client'
+  assert.deepEqual([status, answer.partialSuccess.errorMessage], [200, left])
+  assert.deepEqual(await callsOf('codex-metrics'), [])
+})
+
 test('logs of Codex are a conversation, even if a prompt arrives in an earlier request than its answer', async () => {
   const whole = fixture('codex-0.171.0')
   const [{ scopeLogs }] = whole.resourceLogs

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { hashKey } from '../../../src/domain/keys.ts'
 import { now } from '../../../src/domain/time.ts'
@@ -8,8 +9,9 @@ import { createRedacting } from '../../../src/storage/redaction/redaction.ts'
 import { nextRows, redactRows } from '../../../src/storage/redaction/stored-texts.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { boundTo } from '../../../src/storage/transaction.ts'
-import { keys, openApp, type TestParts } from '../../support/app.ts'
+import { basic, keys, openApp, type TestParts } from '../../support/app.ts'
 import { completeOf, endOf, project } from '../../support/calls.ts'
+import { formOf, formType } from '../../support/forms.ts'
 import { prefilled, scriptedBackend, tokens } from '../../support/scripted-backend.ts'
 import { until } from '../../support/wait.ts'
 
@@ -168,6 +170,44 @@ test('items of conversations and metadata are replaced, and keep their places', 
     before.map((item: { id: string }) => [item.id, []]),
   )
   assert.equal((await send('DELETE', `/v1/conversations/${id}`)).status, 200)
+})
+
+test('what was sent as an alert, said of a batch, or asked in the background and not answered, is replaced', async (t) => {
+  const backend = scriptedBackend(async function* (request, signal) {
+    await once(signal, 'abort')
+    yield prefilled(request)
+  })
+  const opened = await openWithAdmin(t, { backend })
+  const { app, post, get, database, openOf } = opened
+  const project_id = 'acme/default'
+  const { set, apply, done } = openOf(`/projects/${project_id}/redaction`)
+  // A message says little of a call, but the name of its op.
+  const op_name = `answer to ${address}`
+  const rule = { project_id, name: 'answers', on: 'call', filter: { op_names: [op_name] } }
+  assert.equal((await post('/alert_rules', rule)).status, 200)
+  const at = new Date().toISOString()
+  const call = completeOf({ project_id, op_name, started_at: at, ended_at: at })
+  await post('/v2/acme/default/calls/complete', { batch: [call] })
+  const form = formOf([
+    { name: 'purpose', value: 'batch' },
+    { name: 'file', value: '{}', filename: 'in.jsonl' },
+  ])
+  const headers = { 'content-type': formType, authorization: basic(keys.alice) }
+  const file = (await app.inject({ method: 'POST', url: '/v1/files', headers, payload: form })).json()
+  const asked = { input_file_id: file.id, completion_window: '24h', metadata: { who: address } }
+  const batch = (await post('/v1/batches', { endpoint: '/v1/chat/completions', ...asked })).json
+  const waiting = (await post('/v1/responses', { input: 'a', instructions: address, background: true })).json
+  assert.equal((await post(`/v1/responses/${waiting.id}/cancel`, {})).status, 200)
+  const textsOf = async () => [
+    JSON.stringify(await database.all(sql`SELECT body FROM alert_events`)),
+    (await get(`/v1/batches/${batch.id}`)).text,
+    (await get(`/v1/responses/${waiting.id}`)).text,
+  ]
+  for (const text of await textsOf()) assert.ok(text.includes(address), text)
+  await set()
+  await apply()
+  await done()
+  for (const text of await textsOf()) assert.ok(!text.includes('lovelace') && text.includes('[email]'), text)
 })
 
 test('a pass goes on where it was when the server is started again, and changes each row once', async (t) => {

@@ -81,6 +81,57 @@ async function claudeRecords({ callOf }: Opened, asked: readonly Asked[]) {
   ]
 }
 
+/** What Claude Code asks of itself when an agent in the background has ended: a prompt of its own. */
+const notified = {
+  role: 'user',
+  content: [
+    {
+      type: 'text',
+      text: '<system-reminder>\n<task-notification>It is done.</task-notification>\n</system-reminder>',
+    },
+  ],
+}
+
+async function claudeNotified(opened: Opened, history: object[]): Promise<Asked> {
+  opened.answers.push('Two files.')
+  history.push(notified)
+  const asked = await opened.ask('/v1/messages', claudeHeaders, claudeBody(history))
+  await opened.callOf(asked.id)
+  return asked
+}
+
+for (const [how, split] of [
+  ['at once', false],
+  ['one after the other', true],
+] as const) {
+  test(`answers of one of our turns are in those two that Claude Code tells of, ${how}`, async (t) => {
+    const opened = await open(t)
+    const { callOf, threadOf } = opened
+    const history: object[] = []
+    const asked = await claudeTurn(opened, history)
+    const last = await claudeNotified(opened, history)
+    const before = await threadOf(session)
+    assert.equal((await callOf(last.id)).parent_id, (await callOf(asked[0]?.id)).parent_id)
+    const first = await claudeRecords(opened, asked)
+    const other = (await claudeRecords(opened, [last, last])).filter((_, index) => [0, 2, 4].includes(index))
+    const second = JSON.parse(JSON.stringify(other).replaceAll('p-1', 'p-2'))
+    for (const batch of split ? [first, second, first] : [[...first, ...second]])
+      assert.equal((await opened.post('/v1/logs', logsOf(batch, resource))).status, 200)
+    const [one, two] = [await callOf(asked[0]?.id), await callOf(last.id)]
+    assert.notEqual(one.turn_id, two.turn_id)
+    for (const { parent_id, turn_id } of [one, two]) {
+      assert.equal(parent_id, turn_id)
+      assert.equal((await callOf(turn_id)).op_name, 'claude_code.turn')
+    }
+    assert.equal((await callOf(asked[1]?.id)).turn_id, one.turn_id)
+    const { turn_count, input_tokens, output_tokens } = await threadOf(session)
+    assert.deepEqual(
+      [turn_count, input_tokens, output_tokens],
+      [2, before.input_tokens, before.output_tokens],
+    )
+  })
+}
+
 const without = ({ p50_turn_duration_ms: _, p99_turn_duration_ms: __, ...thread }: Record<string, unknown>) =>
   thread
 
@@ -212,6 +263,42 @@ test('a turn of which Claude Code sends spans has the answers below those of the
     [thread.turn_count, thread.call_count, thread.input_tokens, thread.output_tokens],
     [1, 5, before.input_tokens, before.output_tokens],
   )
+})
+
+test('answers of one of our turns are below the spans of those two that Claude Code tells of', async (t) => {
+  const opened = await open(t)
+  const { callOf, threadOf } = opened
+  const history: object[] = []
+  const asked = await claudeTurn(opened, history)
+  const last = await claudeNotified(opened, history)
+  const before = await threadOf(session)
+  const at = nanoseconds((await callOf(asked[0]?.id)).started_at)
+  const common = { 'session.id': session, 'gen_ai.conversation.id': session }
+  const turnOf = async (requests: readonly Asked[]) =>
+    spans('default', [
+      { name: 'claude_code.interaction', attributes: { ...common, user_prompt: 'List it' }, at },
+      ...(await Promise.all(
+        requests.map(async ({ id, request }) => {
+          const { input, output } = await tokensOf(opened, id)
+          const usage = { 'gen_ai.usage.input_tokens': input, 'gen_ai.usage.output_tokens': output }
+          const attributes = { ...common, ...usage, request_id: request, 'gen_ai.operation.name': 'chat' }
+          return { name: 'claude_code.llm_request', below: 0, attributes, at }
+        }),
+      )),
+    ])
+  const second = JSON.parse(
+    JSON.stringify(await turnOf([last]))
+      .replaceAll(trace, trace.replaceAll('0', '1'))
+      .replaceAll('aaa', 'bbb'),
+  )
+  for (const body of [await turnOf(asked), second, second])
+    assert.equal((await opened.post('/otel/v1/traces', body)).status, 200)
+  assert.deepEqual(
+    await Promise.all([asked[0], last].map(async (request) => (await callOf(request?.id)).parent_id)),
+    [spanId(1), spanId(1).replaceAll('aaa', 'bbb')],
+  )
+  const { turn_count, input_tokens, output_tokens } = await threadOf(session)
+  assert.deepEqual([turn_count, input_tokens, output_tokens], [2, before.input_tokens, before.output_tokens])
 })
 
 const thread = '0199b4a2-6d3c-7cc1-a2d4-3f5b6c7d8e9f'
