@@ -113,6 +113,8 @@ function findLayoutFaults(): string[] {
   }
   for (const axis of document.querySelectorAll('.chart-ends'))
     if (isShown(axis) && axis.clientHeight > 24) found.push('times of a chart take several lines')
+  for (const bars of document.querySelectorAll('.histogram'))
+    if (isShown(bars) && bars.clientWidth > 420) found.push(`a histogram is ${bars.clientWidth} px wide`)
   // On a phone, what is above a list leaves it most of the screen.
   const list = document.querySelector('main :is(.calls-grid, .rows-grid, .turns)')
   const above = (list?.getBoundingClientRect().top ?? 0) - (document.querySelector('main')?.offsetTop ?? 0)
