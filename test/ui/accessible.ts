@@ -27,7 +27,7 @@ type ThemeRules = 'every rule' | 'rules of colours'
  */
 export async function assertAccessible(page: Page): Promise<void> {
   assertThemesDifferInColours()
-  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
+  await loadAxe(page)
   const found: string[] = []
   for (const width of [narrow.viewport.width, 1400]) {
     await page.setViewportSize({ ...narrow.viewport, width })
@@ -39,6 +39,17 @@ export async function assertAccessible(page: Page): Promise<void> {
     }
   }
   assert.deepEqual(found, [])
+}
+
+/** What axe finds in the colours of the dark theme. The page is left in it. */
+export async function problemsInTheDark(page: Page): Promise<string[]> {
+  await loadAxe(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  return page.evaluate<string[], ThemeRules>(findProblems, 'rules of colours')
+}
+
+async function loadAxe(page: Page): Promise<void> {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
 }
 
 const themes: ['light' | 'dark', ThemeRules][] = [

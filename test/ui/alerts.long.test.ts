@@ -167,7 +167,7 @@ test('a price is set for a million tokens, shown and removed', { skip }, async (
   await page.getByLabel('A million tokens of prompts').fill('2.5')
   await page.getByLabel('A million tokens of answers').fill('10')
   await page.getByLabel('Currency').press('Enter')
-  await page.getByRole('cell', { name: '2.5 USD' }).waitFor()
+  await page.getByRole('cell', { name: '2.5 USD a million tokens', exact: true }).waitFor()
   const { results } = (await served().post('/cost/query', { project_id: project })).json
   assert.deepEqual([results[0].prompt_token_cost, results[0].completion_token_cost], [2.5e-6, 1e-5])
   await page.getByRole('button', { name: 'Remove small' }).click()

@@ -366,6 +366,20 @@ test('on a very large screen text and rows are larger, and rows have no gaps', {
   assert.deepEqual(problems, [])
 })
 
+test('on a phone what is seldom done with the list is one click away', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls, narrow)
+  await page.waitForSelector(rowText('Question 299?'))
+  const csv = page.getByRole('button', { name: 'Export CSV' })
+  await csv.waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'More' }).click()
+  await csv.waitFor()
+  await assertAccessible(page)
+  await page.setViewportSize(narrow.viewport)
+  await page.getByRole('button', { name: 'Less' }).click()
+  await csv.waitFor({ state: 'hidden' })
+  assert.deepEqual(problems, [])
+})
+
 test('the list shows model output as plain text', { skip }, async (t) => {
   const { page, problems } = await open(t, `${calls}?q=status:error`)
   await page.waitForSelector(rowText('onerror'))

@@ -4,7 +4,7 @@ import { keys } from '../support/app.ts'
 import { noBrowser } from '../support/browser.ts'
 import { pageTests } from '../support/page-app.ts'
 import { scriptedBackend } from '../support/scripted-backend.ts'
-import { narrow } from './accessible.ts'
+import { narrow, problemsInTheDark } from './accessible.ts'
 import { fillEveryScreen } from './every-screen.ts'
 
 const { served, open } = await pageTests(
@@ -93,6 +93,33 @@ function findLayoutFaults(): string[] {
     range.selectNodeContents(node)
     if (range.getClientRects().length > 1) found.push(`a word is broken: ${text} in ${about(box)}`)
   }
+  for (const box of document.querySelectorAll('input[type=checkbox]')) {
+    const { width, height } = box.getBoundingClientRect()
+    if (isShown(box) && Math.abs(width - height) > 1) found.push(`a box is squeezed: ${width} x ${height} px`)
+  }
+  for (const name of document.querySelectorAll('td:is(:first-child, .run-name) :is(a, .strong)')) {
+    const range = document.createRange()
+    range.selectNodeContents(name)
+    const tops = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)))
+    if (isShown(name) && tops.size > (innerWidth < 736 ? 3 : 2))
+      found.push(`a name takes ${tops.size} lines: ${about(name)}`)
+  }
+  // Whoever points at a text that is cut off can read it.
+  for (const text of document.querySelectorAll('main :not(.rows-grid *)')) {
+    const isCut =
+      text.scrollWidth > text.clientWidth + 1 && getComputedStyle(text).textOverflow === 'ellipsis'
+    if (isCut && isShown(text) && !text.closest('[title]') && !text.querySelector('[title]'))
+      found.push(`cut off without a title: ${about(text)}`)
+  }
+  for (const axis of document.querySelectorAll('.chart-ends'))
+    if (isShown(axis) && axis.clientHeight > 24) found.push('times of a chart take several lines')
+  for (const bars of document.querySelectorAll('.histogram'))
+    if (isShown(bars) && bars.clientWidth > 420) found.push(`a histogram is ${bars.clientWidth} px wide`)
+  // On a phone, what is above a list leaves it most of the screen.
+  const list = document.querySelector('main :is(.calls-grid, .rows-grid, .turns)')
+  const above = (list?.getBoundingClientRect().top ?? 0) - (document.querySelector('main')?.offsetTop ?? 0)
+  // The name of the dataset takes two lines of it.
+  if (above > (list?.matches('.rows-grid') ? 220 : 160)) found.push(`the head takes ${Math.round(above)} px`)
   const filter = document.querySelector('.filter-field')
   const room = filter?.getBoundingClientRect().width ?? 0
   if (filter && isShown(filter) && room < 250) found.push(`the filter has ${Math.round(room)} px`)
@@ -115,7 +142,7 @@ function findLayoutFaults(): string[] {
   return found
 }
 
-test('on no screen is anything cut off, squeezed or covered, from 360 to 1440 px', {
+test('on no screen is anything cut off, squeezed, covered or unreadable in the dark, from 360 to 1440 px', {
   skip: noBrowser,
 }, async (t) => {
   const { page, problems } = await open(t, '/ui/', { key: keys.root, ...narrow })
@@ -133,6 +160,7 @@ test('on no screen is anything cut off, squeezed or covered, from 360 to 1440 px
       for (const fault of (await page.evaluate(findLayoutFaults)).slice(0, 3))
         found.push(`${path}, ${width} px: ${fault}`)
     }
+    for (const fault of await problemsInTheDark(page)) found.push(`${path}, dark: ${fault}`)
   }
   assert.deepEqual(found, [])
   assert.deepEqual(problems, [])

@@ -54,7 +54,7 @@ test('objects are filtered by class and opened with the keyboard alone', { skip 
   await page.getByRole('heading', { name: 'capitals' }).waitFor()
   await page.getByText('1,200 rows').waitFor()
   await page.keyboard.press('Escape')
-  await page.getByRole('heading', { name: 'Objects' }).waitFor()
+  await page.getByRole('heading', { name: 'Datasets' }).waitFor()
   assert.deepEqual(problems, [])
 })
 

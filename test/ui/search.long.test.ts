@@ -85,6 +85,7 @@ test('the search says when calls are not indexed yet', { skip }, async (t) => {
   await writeCalls(at, [chatCall(1, 'hello', 'world')])
   const { page } = await open(t, `${screen}?q=hello`, { at })
   await page.getByText('0 of 1 calls are searchable so far.').waitFor()
+  await page.getByText('No searchable call contains these words').waitFor()
   await indexAll(at)
   await page.getByRole('button', { name: 'Search again' }).click()
   await page.waitForSelector('.hit')

@@ -54,9 +54,9 @@ const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const dayOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 
 /** Local time, as short as is unambiguous. */
-export function timeText(at: Date, now: Date, toThe: 'second' | 'minute' = 'second'): string {
+export function timeText(at: Date, now: Date, toThe: 'second' | 'minute' | 'day' = 'second'): string {
   const ofDay = (toThe === 'second' ? clock : minutes).format(at)
-  if (at.toDateString() === now.toDateString()) return ofDay
+  if (toThe !== 'day' && at.toDateString() === now.toDateString()) return ofDay
   const date = at.getFullYear() === now.getFullYear() ? day.format(at) : dayOfYear.format(at)
-  return `${date}, ${ofDay}`
+  return toThe === 'day' ? date : `${date}, ${ofDay}`
 }

@@ -8,6 +8,7 @@ import { FirstCall } from '../../parts/first-call.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { MoreActs } from '../../parts/more-acts.tsx'
 import { OriginSwitch } from '../../parts/origin-switch.tsx'
 import { rem } from '../../parts/rem.ts'
 import { RootsSwitch } from '../../parts/roots-switch.tsx'
@@ -170,25 +171,27 @@ export function CallsScreen({ project }: { project: string }) {
         <Fragment data-file={() => <FilterText text={text} roots={roots} />}>
           <FilterBar text={text} problem={read.problem} meant={meant} />
           <RootsSwitch roots={roots} />
-          <OriginSwitch meant={whole} isOn={isAll} />
           <button type="button" class="facets-switch" aria-pressed={hasFacets} onClick={turnFacets}>
             Facets
           </button>
           <SavedViews project={project} screen="calls" />
-          <AlertLink {...{ project, text }} />
           <ColumnChooser shown={shown} meant={meant} />
-          <AskAgain view={view} count={count} />
-          {mayWrite && (
-            <button type="button" title="A dataset of these calls" onClick={() => void allToDataset()}>
-              Dataset
-            </button>
-          )}
-          <Export view={view} />
-          <ExportButton
-            what="list"
-            load={async () => (await import('../../export/all.ts')).exportOfCalls(view, pageSize)}
-          />
+          <MoreActs>
+            <AlertLink {...{ project, text }} />
+            <AskAgain view={view} count={count} />
+            {mayWrite && (
+              <button type="button" title="A dataset of these calls" onClick={() => void allToDataset()}>
+                Dataset
+              </button>
+            )}
+            <Export view={view} />
+            <ExportButton
+              what="list"
+              load={async () => (await import('../../export/all.ts')).exportOfCalls(view, pageSize)}
+            />
+          </MoreActs>
           <LiveSwitch list={list} />
+          <OriginSwitch meant={whole} isOn={isAll} />
         </Fragment>
         <output class="muted count">
           {count === undefined ? '' : `${countText(count)} ${count === 1 ? 'call' : 'calls'}`}

@@ -36,6 +36,8 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
   const now = new Date()
   const [first = end, second = end] = times
   const toThe = second.getTime() - first.getTime() < 60_000 ? 'second' : 'minute'
+  // From a week on, the time of day says nothing and breaks the line.
+  const ofAxis = end.getTime() - first.getTime() > 6 * 86_400_000 ? 'day' : toThe
   const timeOf = (bucket: number) => timeText(times[bucket] ?? end, now, toThe)
   const total = (one: Series) => one.values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
   const all = series.reduce((sum, one) => sum + total(one), 0)
@@ -117,9 +119,9 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
       </div>
       <div class="chart-ends muted">
         {[0, 0.25, 0.5, 0.75].map((place) => (
-          <span key={place}>{timeOf(Math.round(place * times.length))}</span>
+          <span key={place}>{timeText(times[Math.round(place * times.length)] ?? end, now, ofAxis)}</span>
         ))}
-        <span>{timeText(end, now, toThe)}</span>
+        <span>{timeText(end, now, ofAxis)}</span>
       </div>
       {series.length > 1 && (
         <ul class="legend">

@@ -165,7 +165,6 @@ export function ChartsScreen({ project }: { project: string }) {
           </select>
           <SavedViews project={project} screen="charts" />
           <RootsSwitch roots={roots} />
-          <OriginSwitch meant={whole} isOn={isAll} />
           {there && (
             <ExportButton
               what="charts"
@@ -175,6 +174,7 @@ export function ChartsScreen({ project }: { project: string }) {
               hasKey
             />
           )}
+          <OriginSwitch meant={whole} isOn={isAll} />
         </Fragment>
       </div>
       {error.value && <Failed error={error.value} retry={() => void charts.reload()} />}

@@ -3,6 +3,7 @@ import { ChangeDialog, type RowChange } from '../../datasets/change-dialog.tsx'
 import { DownloadRows } from '../../datasets/download.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { MoreActs } from '../../parts/more-acts.tsx'
 import { createPagedList } from '../../parts/paged-list.ts'
 import { listKeys, useShortcuts } from '../../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../../parts/states.tsx'
@@ -91,22 +92,24 @@ export function Rows({ project, table, dataset, description, onChanged }: Props)
       <div class="rows-count muted">
         {countText(count)} {count === 1 ? 'row' : 'rows'}{' '}
         <span data-file={null}>
-          <DownloadRows {...{ project, table }} name={dataset.object_id} />
           {onChanged && may('infer', project) && (
             <a class="button" href={paths.newRun(project, { dataset: dataset.object_id })}>
               New run
             </a>
           )}
           {canChange && (
-            <>
-              <button type="button" onClick={() => setChanging({ what: 'add', columns, like: found.get(0) })}>
-                Add row
-              </button>
+            <button type="button" onClick={() => setChanging({ what: 'add', columns, like: found.get(0) })}>
+              Add row
+            </button>
+          )}
+          <MoreActs>
+            <DownloadRows {...{ project, table }} name={dataset.object_id} />
+            {canChange && (
               <button type="button" onClick={() => setChanging({ what: 'describe' })}>
                 Description
               </button>
-            </>
-          )}
+            )}
+          </MoreActs>
         </span>
         {description !== undefined && description !== '' && <span dir="auto">{description}</span>}
       </div>

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { MoreActs } from '../../parts/more-acts.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -29,7 +30,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
   const [leaving, setLeaving] = useState<'version' | 'object'>()
   const kind = value?.shown.base_object_class
   const list = listOf(kind)
-  const back = paths.objects(project)
+  const back = list === 'datasets' || list === 'judges' ? paths[list](project) : paths.objects(project)
   // The bar marks the section of its list.
   const opened = error ? '' : value && (kind ?? '')
   useLayoutEffect(() => {
@@ -44,7 +45,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     setSearch({ v: undefined, row: undefined })
     reload()
   }
-  useShortcuts('Object', [...keys, { keys: ['Escape'], does: 'All objects', run: () => navigate(back) }])
+  useShortcuts('Object', [...keys, { keys: ['Escape'], does: 'Back to the list', run: () => navigate(back) }])
   if (error) {
     const missing = { title: 'Object not found', href: back, to: 'All objects' }
     return <FailedScreen name={object} {...{ error, retry: reload, missing }} />
@@ -55,17 +56,12 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     <main class="screen object">
       <header class="object-head">
         <h1 dir="auto">{object}</h1>
-        <a href={list === 'datasets' || list === 'judges' ? paths[list](project) : back}>
-          {shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}s
-        </a>
+        <a href={back}>{shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}s</a>
         <VersionMarks version={shown} />
         <span class="muted">
           {tableOf(shown.val) === undefined && sizeText(shown.size_bytes)} by <bdi>{shown.svc_user_id}</bdi>{' '}
           <Time at={shown.created_at} />
         </span>
-        <CopyButton text={refOfCreated(project, shown)} label="Copy reference">
-          Reference
-        </CopyButton>
         <span class="object-tools">
           <label>
             <span class="hidden-text">Version</span>
@@ -87,12 +83,17 @@ export function ObjectScreen({ project, object }: { project: string; object: str
           {value.isPart && (
             <span class="muted">The newest {countText(maxVersions)} versions are listed.</span>
           )}
-          {may('write', project) &&
-            (['version', 'object'] as const).map((what) => (
-              <button key={what} type="button" onClick={() => setLeaving(what)}>
-                {what === 'version' ? 'Delete version' : 'Delete all'}
-              </button>
-            ))}
+          <MoreActs>
+            <CopyButton text={refOfCreated(project, shown)} label="Copy reference">
+              Reference
+            </CopyButton>
+            {may('write', project) &&
+              (['version', 'object'] as const).map((what) => (
+                <button key={what} type="button" onClick={() => setLeaving(what)}>
+                  {what === 'version' ? 'Delete version' : 'Delete all'}
+                </button>
+              ))}
+          </MoreActs>
         </span>
       </header>
       {base === undefined ? (

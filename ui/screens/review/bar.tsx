@@ -27,7 +27,9 @@ export function Bar({ review, project, queue }: Props) {
       <a class="icon-button" href={paths.queue(project, queue.id)} aria-label="Back to the queue">
         <Icon name="back" />
       </a>
-      <span class="strong clipped">{queue.name}</span>
+      <span class="strong clipped" title={queue.name}>
+        {queue.name}
+      </span>
       {stats && <ProgressBar done={stats.completed_items} all={stats.total_items} />}
       {stats && <span class="muted">{countText((mine?.completed ?? 0) + (mine?.skipped ?? 0))} by you</span>}
       {stats && <span class="muted">{countText(stats.total_items - stats.completed_items)} left</span>}

@@ -173,7 +173,7 @@ export function SearchScreen({ project }: { project: string }) {
             <Skeleton rows={6} />
           )
         ) : hits.length === 0 ? (
-          <Empty title="No calls contain these words">
+          <Empty title={`No ${state.searchable ? 'searchable call contains' : 'calls contain'} these words`}>
             <a class="button" href={paths.calls(project, { q: JSON.stringify(text), all: '1' })}>
               Search for this text inside words
             </a>

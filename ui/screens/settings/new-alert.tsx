@@ -95,7 +95,7 @@ function fieldsFor({ on, measure }: Values, queues: Readonly<Record<string, stri
     },
     severity: { label: 'Severity', choices: severityTexts },
     cooldown: {
-      label: 'After a message, minutes without another',
+      label: 'Minutes of silence after a message',
       example: on === 'window' ? 'as long as the window' : 'none',
       mayBeEmpty: true,
     },

@@ -85,14 +85,14 @@ export function PricesScreen({ project }: { project: string }) {
 }
 
 /** Without the digits that a division has added. */
-const ofMillion = (cost: number) => String(Number((cost * tokensPriced).toPrecision(12)))
+const priceText = (cost: number, unit: string) =>
+  `${Number((cost * tokensPriced).toPrecision(12))} ${unit} a million tokens`
 
 const columns = {
   Model: ({ llm_id }: Price) => <span class="strong">{llm_id}</span>,
-  'Prompts, a million tokens': ({ prompt_token_cost, prompt_token_cost_unit: unit }: Price) =>
-    `${ofMillion(prompt_token_cost)} ${unit}`,
-  'Answers, a million tokens': ({ completion_token_cost, prompt_token_cost_unit: unit }: Price) =>
-    `${ofMillion(completion_token_cost)} ${unit}`,
+  Prompts: ({ prompt_token_cost, prompt_token_cost_unit: unit }: Price) => priceText(prompt_token_cost, unit),
+  Answers: ({ completion_token_cost, prompt_token_cost_unit: unit }: Price) =>
+    priceText(completion_token_cost, unit),
   From: ({ effective_date }: Price) => <Time at={effective_date} />,
   By: ({ created_by }: Price) => created_by,
 }

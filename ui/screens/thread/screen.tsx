@@ -8,6 +8,7 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { Tokens } from '../../parts/cost.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useListPosition } from '../../parts/list-position.ts'
+import { MoreActs } from '../../parts/more-acts.tsx'
 import { useShortcuts } from '../../parts/shortcuts.ts'
 import { Empty, Failed, FailedScreen, LoadingScreen, Skeleton } from '../../parts/states.tsx'
 import { navigate, search, setSearch } from '../../router.ts'
@@ -180,24 +181,27 @@ export function ThreadScreen({ project }: { project: string }) {
           </code>
           <CopyButton text={thread} label="Copy thread ID" />
         </span>
-        {mayWrite &&
-          (
-            [
+        {mayWrite && (
+          <MoreActs>
+            {(
               [
-                'Conversation to queue',
-                'As one item: its last turn',
-                () => setAdding({ to: 'queue' }),
-                !summary,
-              ],
-              ['Conversation to dataset', 'As one row', () => setAdding({ to: 'dataset' }), false],
-              ['Turns to queue', 'Each turn as an item', () => void addAll('queue'), false],
-              ['Turns to dataset', 'Each turn as a row', () => void addAll('dataset'), false],
-            ] as const
-          ).map(([name, title, run, disabled]) => (
-            <button key={name} type="button" {...{ title, disabled }} onClick={run}>
-              {name}
-            </button>
-          ))}
+                [
+                  'Conversation to queue',
+                  'As one item: its last turn',
+                  () => setAdding({ to: 'queue' }),
+                  !summary,
+                ],
+                ['Conversation to dataset', 'As one row', () => setAdding({ to: 'dataset' }), false],
+                ['Turns to queue', 'Each turn as an item', () => void addAll('queue'), false],
+                ['Turns to dataset', 'Each turn as a row', () => void addAll('dataset'), false],
+              ] as const
+            ).map(([name, title, run, disabled]) => (
+              <button key={name} type="button" {...{ title, disabled }} onClick={run}>
+                {name}
+              </button>
+            ))}
+          </MoreActs>
+        )}
       </div>
       <DisconnectedNote />
       <div
