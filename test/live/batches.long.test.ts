@@ -4,7 +4,7 @@ import { openRecord } from '../../src/storage/open.ts'
 import { keys, openApp } from '../support/app.ts'
 import { type FakeUpstream, modelsOfUpstream, startFakeUpstream } from '../support/fake-upstream.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
-import { newFolder, type RunningServer, startServer } from '../support/server.ts'
+import { laterBy, newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 let postgres: TestPostgres
@@ -77,7 +77,13 @@ async function assertWhole(fetched: Fetch, batch: Batch, count: number): Promise
 const kills = 10
 const noResults = { processing: 0, succeeded: 0, errored: 0, canceled: 0, expired: 0 }
 
-/** A killed server's batch is free for the next only after seconds: they are waited for side by side. */
+/**
+ * A killed server's batch is free for the next only after ten seconds. The second server waits for them, and each one after
+ * it has a clock that is later by as much.
+ */
+const clockOf = (start: number): Record<string, string> => (start < 2 ? {} : laterBy((start - 1) * 11_000))
+
+/** They wait side by side. */
 describe('a batch whose server is killed', { concurrency: true }, () => {
   test(`each line of a batch is answered once, though the server is killed ${kills} times`, async (t) => {
     const [folder, upstream] = [await newFolder(t), await echoing(t, 30)]
@@ -90,7 +96,7 @@ describe('a batch whose server is killed', { concurrency: true }, () => {
     let id = ''
     let answered = 0
     for (let kill = 0; kill <= kills; kill++) {
-      const server = await startServer(t, settings)
+      const server = await startServer(t, { ...settings, ...clockOf(kill) })
       const fetched = fetchedFrom(server)
       if (kill === 0) id = (await begin(fetched, count)).id
       const before = answered
@@ -119,7 +125,7 @@ describe('a batch whose server is killed', { concurrency: true }, () => {
     }))
     let id = ''
     for (let kill = 0; kill <= kills; kill++) {
-      const server = await startServer(t, settings)
+      const server = await startServer(t, { ...settings, ...clockOf(kill) })
       const url = `${server.address}/v1/messages/batches`
       const json = { ...headers, 'content-type': 'application/json' }
       if (kill === 0) {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { basic, keys } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
-import { newFolder, type RunningServer, startServer } from '../support/server.ts'
+import { laterBy, newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const settings = { HEDDLE_MODEL: 'builtin', HEDDLE_THREADS: '1' }
@@ -70,7 +70,8 @@ test('a kill during judging neither loses nor repeats a judgement', async (t) =>
   await ok(server, `/v2/${project}/calls/complete`, { batch })
   await until('some are judged', async () => (await scores(server)).length > 0)
   assert.equal(await server.end('SIGKILL'), 'SIGKILL')
-  server = await startServer(t, { ...settings, HEDDLE_DATA: folder })
+  // What the killed one had taken is free after 30 seconds; test/attack/cluster-holders.long.test.ts waits for them.
+  server = await startServer(t, { ...settings, ...laterBy(31_000), HEDDLE_DATA: folder })
   const stats = async () =>
     (await ok(server, '/monitors/stats', { project_id: project, monitor_ids: [id] })).stats[0]
   await until('all are judged', async () => (await stats()).judged === count, 120_000)

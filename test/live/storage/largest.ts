@@ -195,49 +195,54 @@ async function pagesAreExact(db: Database, project: string, now: number): Promis
   return narrowed
 }
 
+/** The campaign of which a long file runs the whole. */
+export function largestAfterWrites(open: Driver['open']): void {
+  test('are found in few hours, and are those of all calls after random writes, deletions and sweeps', async (t) => {
+    const db = await open(t)
+    let narrowed = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(written, { minLength: 60, maxLength: 160 }),
+        fc.array(written, { maxLength: 6 }),
+        async (first, later) => {
+          const project = newProject()
+          // Another fourth of the views at each step than before.
+          compared++
+          await db.write('addPrices', [priceFrom(project, 0, 0.001)])
+          await db.write(
+            'upsertCalls',
+            first.map((call, n) => partOf(project, n, call)),
+          )
+          await pagesAreExact(db, project, expiry - 1)
+          await sumAll(boundTo(db, signal))
+          narrowed += await pagesAreExact(db, project, expiry - 1)
+          narrowed += await pagesAreExact(db, project, expiry)
+          // Calls end late, are written again in other hours, and are deleted.
+          await db.write(
+            'upsertCalls',
+            later.map((call, n) => partOf(project, n * 5, { ...call, latency: call.latency ?? 9_000 })),
+          )
+          const ids = [1, 2, 3, 50].map(idOf)
+          await db.write('deleteCalls', { project_id: project, ids, now: from })
+          narrowed += await pagesAreExact(db, project, expiry - 1)
+          await db.write('addPrices', [priceFrom(project, 60, -0.002)])
+          await pagesAreExact(db, project, expiry - 1)
+          await db.write('sweepCalls', { now: expiry + 1, forgetBefore: expiry, limit: 3, bytes: 1e9 })
+          await pagesAreExact(db, project, expiry - 1)
+          await sumAll(boundTo(db, signal))
+          narrowed += await pagesAreExact(db, project, expiry)
+          assert.deepEqual(await wrongSums(db), [])
+        },
+      ),
+      { ...tried({ share: 2, whole: 3 }), endOnFailure: true },
+    )
+    assert.ok(narrowed > (isWhole ? 50 : 12), `${narrowed} pages were narrowed`)
+  })
+}
+
 export function largestCalls(open: Driver['open']): void {
   describe('the largest calls', () => {
-    test('are found in few hours, and are those of all calls after random writes, deletions and sweeps', async (t) => {
-      const db = await open(t)
-      let narrowed = 0
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(written, { minLength: 60, maxLength: 160 }),
-          fc.array(written, { maxLength: 6 }),
-          async (first, later) => {
-            const project = newProject()
-            // Another fourth of the views at each step than before.
-            compared++
-            await db.write('addPrices', [priceFrom(project, 0, 0.001)])
-            await db.write(
-              'upsertCalls',
-              first.map((call, n) => partOf(project, n, call)),
-            )
-            await pagesAreExact(db, project, expiry - 1)
-            await sumAll(boundTo(db, signal))
-            narrowed += await pagesAreExact(db, project, expiry - 1)
-            narrowed += await pagesAreExact(db, project, expiry)
-            // Calls end late, are written again in other hours, and are deleted.
-            await db.write(
-              'upsertCalls',
-              later.map((call, n) => partOf(project, n * 5, { ...call, latency: call.latency ?? 9_000 })),
-            )
-            const ids = [1, 2, 3, 50].map(idOf)
-            await db.write('deleteCalls', { project_id: project, ids, now: from })
-            narrowed += await pagesAreExact(db, project, expiry - 1)
-            await db.write('addPrices', [priceFrom(project, 60, -0.002)])
-            await pagesAreExact(db, project, expiry - 1)
-            await db.write('sweepCalls', { now: expiry + 1, forgetBefore: expiry, limit: 3, bytes: 1e9 })
-            await pagesAreExact(db, project, expiry - 1)
-            await sumAll(boundTo(db, signal))
-            narrowed += await pagesAreExact(db, project, expiry)
-            assert.deepEqual(await wrongSums(db), [])
-          },
-        ),
-        { ...tried({ share: 2, whole: 6 }), endOnFailure: true },
-      )
-      assert.ok(narrowed > (isWhole ? 50 : 12), `${narrowed} pages were narrowed`)
-    })
+    largestAfterWrites(open)
 
     /** One call in each hour of ten days. The latencies of hours differ, and the number of tokens is the same in all. */
     async function oneInEachHour(db: Database) {

@@ -263,26 +263,31 @@ async function wrongSums(db: Database) {
 const marksOf = (db: Database, project: string) =>
   db.all(sql`SELECT at FROM call_sum_marks WHERE project_id = ${project}`)
 
+/** The campaign of which a long file runs the whole. */
+export function sumsAfterWrites(open: Driver['open']): void {
+  test('equal the calls after random writes, deletions and sweeps, whatever was added up between', async (t) => {
+    const db = await open(t)
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+        const project = newProject()
+        for (const take of steps) await take(db, project)
+        await sumsAreCounts(db, project, expiry - 1)
+        await sumsAreCounts(db, project, expiry)
+        await listsAreWhole(db, project, expiry - 1)
+        await sumAll(boundTo(db, signal))
+        assert.deepEqual(await marksOf(db, project), [])
+        await sumsAreCounts(db, project, expiry - 1)
+        await listsAreWhole(db, project, expiry - 1)
+      }),
+      tried({ share: 3, whole: 20 }),
+    )
+    assert.deepEqual(await wrongSums(db), [])
+  })
+}
+
 export function sumsOfCalls(open: Driver['open']): void {
   describe('sums of calls', () => {
-    test('equal the calls after random writes, deletions and sweeps, whatever was added up between', async (t) => {
-      const db = await open(t)
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
-          const project = newProject()
-          for (const take of steps) await take(db, project)
-          await sumsAreCounts(db, project, expiry - 1)
-          await sumsAreCounts(db, project, expiry)
-          await listsAreWhole(db, project, expiry - 1)
-          await sumAll(boundTo(db, signal))
-          assert.deepEqual(await marksOf(db, project), [])
-          await sumsAreCounts(db, project, expiry - 1)
-          await listsAreWhole(db, project, expiry - 1)
-        }),
-        tried({ share: 3, whole: 20 }),
-      )
-      assert.deepEqual(await wrongSums(db), [])
-    })
+    sumsAfterWrites(open)
 
     test('say between which days a list has to look, so that what no call has is found at once', async (t) => {
       const db = await open(t)

@@ -181,23 +181,28 @@ const agentsView = (project: string) => ({
   ...{ sort: [], limit: null, offset: 0 },
 })
 
+/** The campaign of which a long file runs the whole. */
+export function traceSumsAfterWrites(open: Driver['open']): void {
+  test('answer as the calls do, after any writes', async (t) => {
+    const db = await open(t)
+    const runs = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), async (steps) => {
+      const project = newProject()
+      for (const take of steps) await take(db, project)
+      await answersAreExact(db, project, from)
+      await answersAreExact(db, project, expiry)
+      await sumTraces(boundTo(db, signal), await sumTraces(boundTo(db, signal), new Set()))
+      const left = await unsettledTraces(boundTo(db, signal), project, from)
+      assert.deepEqual([left?.hours.size, left?.threads.size], [0, 0])
+      await answersAreExact(db, project, from)
+      await answersAreExact(db, project, expiry)
+    })
+    await fc.assert(runs, tried({ share: 5, whole: 40 }))
+  })
+}
+
 export function sumsOfTraces(open: Driver['open']): void {
   describe('sums of traces', () => {
-    test('answer as the calls do, after any writes', async (t) => {
-      const db = await open(t)
-      const runs = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), async (steps) => {
-        const project = newProject()
-        for (const take of steps) await take(db, project)
-        await answersAreExact(db, project, from)
-        await answersAreExact(db, project, expiry)
-        await sumTraces(boundTo(db, signal), await sumTraces(boundTo(db, signal), new Set()))
-        const left = await unsettledTraces(boundTo(db, signal), project, from)
-        assert.deepEqual([left?.hours.size, left?.threads.size], [0, 0])
-        await answersAreExact(db, project, from)
-        await answersAreExact(db, project, expiry)
-      })
-      await fc.assert(runs, tried({ share: 5, whole: 40 }))
-    })
+    traceSumsAfterWrites(open)
 
     test('are what agents and conversations are read from', async (t) => {
       const db = await open(t)
