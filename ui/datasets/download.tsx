@@ -1,8 +1,7 @@
-import { useRef, useState } from 'preact/hooks'
+import { DataButtons } from '../export/data-buttons.tsx'
 import { saveAs } from '../parts/save-as.ts'
 import { readRows } from '../server/tables.ts'
 import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
-import { countText } from '../value/units.ts'
 import { csvLine } from './csv.ts'
 
 const rowsAtOnce = 1_000
@@ -16,41 +15,13 @@ interface Props {
 
 /** All rows of a table as a file, with every digit. */
 export function DownloadRows(props: Props) {
-  const running = useRef<AbortController>(undefined)
-  const [state, setState] = useState<{ count: number } | { failure: string }>()
-  const run = async (ending: keyof typeof writers) => {
-    const controller = new AbortController()
-    running.current = controller
-    setState({ count: 0 })
-    try {
-      const rows = await allRows(props, (count) => setState({ count }), controller.signal)
-      saveAs(writers[ending](rows), `${props.name}.${ending}`)
-      setState(undefined)
-    } catch (error) {
-      setState(controller.signal.aborted ? undefined : { failure: (error as Error).message })
-    }
-  }
-  if (state !== undefined && 'count' in state) {
-    return (
-      <button type="button" onClick={() => running.current?.abort()}>
-        Stop at {countText(state.count)}
-      </button>
-    )
-  }
   return (
-    <>
-      <button type="button" aria-label="Export JSONL" onClick={() => void run('jsonl')}>
-        JSONL
-      </button>
-      <button type="button" aria-label="Export CSV" onClick={() => void run('csv')}>
-        CSV
-      </button>
-      {state !== undefined && (
-        <span class="problem" role="alert">
-          {state.failure}
-        </span>
-      )}
-    </>
+    <DataButtons
+      save={async (ending, report, signal) => {
+        const rows = await allRows(props, report, signal)
+        saveAs(writers[ending](rows), `${props.name}.${ending}`)
+      }}
+    />
   )
 }
 

@@ -68,3 +68,14 @@ function show(scroller: HTMLElement | null, top: number, height: number): void {
   if (top < scrollTop) scroller.scrollTo({ top })
   else if (bottom > scrollTop) scroller.scrollTo({ top: bottom })
 }
+
+/** Puts a row where the list says that it is. */
+export const movedTo = (top: number) => (element: HTMLElement | null) =>
+  element?.style.setProperty('transform', `translateY(${top}px)`)
+
+/** Of a row that is not loaded. */
+export const ComingRow = ({ index, top, classes }: { index: number; top: number; classes: string }) => (
+  <div class={`${classes} is-coming`} role="row" aria-rowindex={index + 2} ref={movedTo(top)}>
+    <div role="gridcell" />
+  </div>
+)

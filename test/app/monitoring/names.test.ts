@@ -8,9 +8,9 @@ import { localModels } from '../../../src/inference/local-model.ts'
 import { registerRecord } from '../../../src/operations/recording/events.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { keys, openApp } from '../../support/app.ts'
-import { type Exposed, namedIn, type Sample, unknownIn } from '../../support/metric-expressions.ts'
 import { prefilled, scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
 import { until } from '../../support/wait.ts'
+import { type Exposed, namedIn, type Sample, unknownIn } from './metric-expressions.ts'
 
 const textOf = (name: string) => readFileSync(new URL(`../../../docker/${name}`, import.meta.url), 'utf8')
 

@@ -5,7 +5,7 @@ import { useListPosition, useScrollRestoration } from '../../parts/list-position
 import { listKeys, useShortcuts } from '../../parts/shortcuts.ts'
 import { SortHead } from '../../parts/sort-head.tsx'
 import { Time } from '../../parts/time.tsx'
-import { VirtualList } from '../../parts/virtual-list.tsx'
+import { movedTo, VirtualList } from '../../parts/virtual-list.tsx'
 import { navigate, search } from '../../router.ts'
 import type { Sort } from '../../server/calls.ts'
 import { shareText } from '../../value/scores.ts'
@@ -166,7 +166,7 @@ export function AgentGrid<Row extends Figures>(props: Props<Row>) {
                 role="row"
                 aria-rowindex={index + 2}
                 aria-selected={index === active}
-                ref={(element) => element?.style.setProperty('transform', `translateY(${top}px)`)}
+                ref={movedTo(top)}
                 onClick={() => setActive(index)}
               >
                 <div role="gridcell" class="agent-name">

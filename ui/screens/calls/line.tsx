@@ -5,6 +5,7 @@ import { live } from '../../export/contents.ts'
 import { Cost } from '../../parts/cost.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
+import { ComingRow, movedTo } from '../../parts/virtual-list.tsx'
 import { paths } from '../../routes.ts'
 import { nameOf, type TraceSum } from '../../server/calls.ts'
 import { refName } from '../../value/ref.ts'
@@ -45,20 +46,12 @@ export const pathOfCall = (project: string, { id, trace_id }: Pick<LightCall, 'i
 /** A call as one row; a placeholder until it is loaded. */
 export function CallLine(props: Props) {
   const { index, top, project, row, ofTrace, columns, isActive, isPeeked, isChosen, isGone } = props
-  const place = (element: HTMLElement | null) =>
-    element?.style.setProperty('transform', `translateY(${top}px)`)
   const states = { active: isActive, peeked: isPeeked, chosen: isChosen, gone: isGone }
   const classes = [
     'grid-row',
     ...Object.entries(states).flatMap(([name, is]) => (is ? `is-${name}` : [])),
   ].join(' ')
-  if (row === undefined) {
-    return (
-      <div class={`${classes} is-coming`} role="row" aria-rowindex={index + 2} ref={place}>
-        <div role="gridcell" />
-      </div>
-    )
-  }
+  if (row === undefined) return <ComingRow {...{ index, top, classes }} />
   const asked = columns.flatMap(({ path }) => path ?? [])
   const { input_tokens: input, output_tokens: output } = row
   const sum = ofTrace && ofTrace.input + ofTrace.output > 0 ? ofTrace : undefined
@@ -87,7 +80,7 @@ export function CallLine(props: Props) {
       aria-rowindex={index + 2}
       aria-selected={isChosen}
       aria-current={isActive}
-      ref={place}
+      ref={movedTo(top)}
       onClick={({ target }) => {
         // A click on a link follows the link.
         if (!(target as Element).closest('a')) props.onOpen()

@@ -1,6 +1,7 @@
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { AddToDataset } from '../../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
+import { DataButtons } from '../../export/data-buttons.tsx'
 import { AddButtons, addKeys } from '../../parts/add-buttons.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
@@ -101,50 +102,16 @@ export function AskAgain({ view, ids, count }: AgainProps) {
 
 const jsonl: CallFormat = { type: 'application/jsonl', head: '', lineOf: (json) => `${json}\n` }
 
-const formatOf = async (ending: 'jsonl' | 'csv') =>
-  ending === 'jsonl' ? jsonl : (await import('./calls-csv.ts')).csv
-
 /** Downloads whole calls: the selected ones, or all of the view. */
 export function Export({ view, ids }: { view: CallsView; ids?: readonly string[] }) {
-  const running = useRef<AbortController>(undefined)
-  const [state, setState] = useState<{ count: number } | { failure: string }>()
-  const isRunning = state !== undefined && 'count' in state
-  const run = async (ending: 'jsonl' | 'csv') => {
-    const controller = new AbortController()
-    running.current = controller
-    setState({ count: 0 })
-    try {
-      const told = (count: number) => setState({ count })
-      const format = await formatOf(ending)
-      const blob = await exportCalls(view, ids ? { ids } : {}, { format, told }, controller.signal)
-      saveAs(blob, `${view.project.replace('/', '-')}-calls.${ending}`)
-      setState(undefined)
-    } catch (given) {
-      setState(controller.signal.aborted ? undefined : { failure: (given as Error).message })
-    }
-  }
   return (
-    <>
-      {isRunning ? (
-        <button type="button" onClick={() => running.current?.abort()}>
-          Stop at {countText(state.count)}
-        </button>
-      ) : (
-        <>
-          <button type="button" aria-label="Export JSONL" onClick={() => void run('jsonl')}>
-            JSONL
-          </button>
-          <button type="button" aria-label="Export CSV" onClick={() => void run('csv')}>
-            CSV
-          </button>
-        </>
-      )}
-      {state !== undefined && 'failure' in state && (
-        <span class="problem" role="alert">
-          {state.failure}
-        </span>
-      )}
-    </>
+    <DataButtons
+      save={async (ending, told, signal) => {
+        const format = ending === 'jsonl' ? jsonl : (await import('./calls-csv.ts')).csv
+        const blob = await exportCalls(view, ids ? { ids } : {}, { format, told }, signal)
+        saveAs(blob, `${view.project.replace('/', '-')}-calls.${ending}`)
+      }}
+    />
   )
 }
 

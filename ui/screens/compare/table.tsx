@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact'
-import { VirtualList } from '../../parts/virtual-list.tsx'
+import { ComingRow, movedTo, VirtualList } from '../../parts/virtual-list.tsx'
 import type { ResultRow } from '../../server/evaluations.ts'
 import { changeOf, type Direction } from '../../value/direction.ts'
 import { lineOfValue } from '../../value/messages.ts'
@@ -92,16 +92,8 @@ interface LineProps {
 
 function Line(props: LineProps) {
   const { index, top, row, field, direction, ids, side, isActive, isOpen, onOpen } = props
-  const place = (element: HTMLElement | null) =>
-    element?.style.setProperty('transform', `translateY(${top}px)`)
   const classes = `grid-row ${isActive ? 'is-active' : ''} ${isOpen ? 'is-peeked' : ''}`
-  if (row === undefined) {
-    return (
-      <div class={`${classes} is-coming`} role="row" aria-rowindex={index + 2} ref={place}>
-        <div role="gridcell" />
-      </div>
-    )
-  }
+  if (row === undefined) return <ComingRow {...{ index, top, classes }} />
   const base = field === undefined ? undefined : scoreOfRow(row, ids[0] as string, field)
   return (
     <div
@@ -109,7 +101,7 @@ function Line(props: LineProps) {
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isActive}
-      ref={place}
+      ref={movedTo(top)}
       onClick={onOpen}
     >
       <div role="gridcell" class="cell-input" title={lineOfValue(row.inputs)}>

@@ -7,7 +7,7 @@ import { MoreActs } from '../../parts/more-acts.tsx'
 import { createPagedList } from '../../parts/paged-list.ts'
 import { listKeys, useShortcuts } from '../../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../../parts/states.tsx'
-import { VirtualList } from '../../parts/virtual-list.tsx'
+import { movedTo, VirtualList } from '../../parts/virtual-list.tsx'
 import { search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -218,15 +218,13 @@ interface LineProps {
 }
 
 function RowLine({ index, top, columns, row, isActive, onChoose }: LineProps) {
-  const place = (element: HTMLElement | null) =>
-    element?.style.setProperty('transform', `translateY(${top}px)`)
   return (
     <div
       class={`grid-row ${isActive ? 'is-active' : ''}`}
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isActive}
-      ref={place}
+      ref={movedTo(top)}
       onClick={onChoose}
     >
       <div role="gridcell" class="row-nr">

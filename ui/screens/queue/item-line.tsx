@@ -1,5 +1,6 @@
 import { live } from '../../export/contents.ts'
 import { Time } from '../../parts/time.tsx'
+import { ComingRow, movedTo } from '../../parts/virtual-list.tsx'
 import { paths } from '../../routes.ts'
 import { shortOp } from '../../server/calls.ts'
 import type { ItemState, QueueItem } from '../../server/queues.ts'
@@ -45,16 +46,8 @@ interface Props {
 }
 
 export function ItemLine({ index, top, project, queue, item, isActive, onChoose, onLeave }: Props) {
-  const place = (element: HTMLElement | null) =>
-    element?.style.setProperty('transform', `translateY(${top}px)`)
   const classes = `grid-row ${isActive ? 'is-active' : ''}`
-  if (item === undefined) {
-    return (
-      <div class={`${classes} is-coming`} role="row" aria-rowindex={index + 2} ref={place}>
-        <div role="gridcell" />
-      </div>
-    )
-  }
+  if (item === undefined) return <ComingRow {...{ index, top, classes }} />
   const preview = item.call?.input_preview ?? null
   const { lease, annotator_user_id: annotator, annotation_state_changed_at: since } = item
   const isLeased = lease !== null && Date.parse(lease.expires_at) > Date.now()
@@ -64,7 +57,7 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose,
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isActive}
-      ref={place}
+      ref={movedTo(top)}
       onClick={onChoose}
     >
       <div role="gridcell" class="item-nr">

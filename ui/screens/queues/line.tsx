@@ -1,4 +1,5 @@
 import { Time } from '../../parts/time.tsx'
+import { movedTo } from '../../parts/virtual-list.tsx'
 import { ProgressBar } from '../../review/progress-bar.tsx'
 import { paths } from '../../routes.ts'
 import type { Queue, QueueStats } from '../../server/queues.ts'
@@ -20,8 +21,6 @@ interface Props {
 }
 
 export function QueueLine({ index, top, project, queue, stats, isActive, onChoose }: Props) {
-  const place = (element: HTMLElement | null) =>
-    element?.style.setProperty('transform', `translateY(${top}px)`)
   const mine = stats?.by_user.find(({ user }) => user === currentUser.value?.user)
   return (
     <div
@@ -29,7 +28,7 @@ export function QueueLine({ index, top, project, queue, stats, isActive, onChoos
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isActive}
-      ref={place}
+      ref={movedTo(top)}
       onClick={onChoose}
     >
       <div role="gridcell" class="queue-title" title={`${queue.name}\n${queue.description}`}>

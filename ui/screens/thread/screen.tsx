@@ -150,6 +150,12 @@ export function ThreadScreen({ project }: { project: string }) {
   const summary = list.summary.value
   const tokens = summary && { input: summary.input_tokens ?? 0, output: summary.output_tokens ?? 0 }
   const count = summary?.turn_count ?? turns.length
+  const acts = [
+    ['Conversation to queue', 'As one item: its last turn', () => setAdding({ to: 'queue' }), !summary],
+    ['Conversation to dataset', 'As one row', () => setAdding({ to: 'dataset' }), false],
+    ['Turns to queue', 'Each turn as an item', () => void addAll('queue'), false],
+    ['Turns to dataset', 'Each turn as a row', () => void addAll('dataset'), false],
+  ] as const
   return (
     <main class="screen thread">
       <div class="trace-bar thread-bar">
@@ -183,19 +189,7 @@ export function ThreadScreen({ project }: { project: string }) {
         </span>
         {mayWrite && (
           <MoreActs>
-            {(
-              [
-                [
-                  'Conversation to queue',
-                  'As one item: its last turn',
-                  () => setAdding({ to: 'queue' }),
-                  !summary,
-                ],
-                ['Conversation to dataset', 'As one row', () => setAdding({ to: 'dataset' }), false],
-                ['Turns to queue', 'Each turn as an item', () => void addAll('queue'), false],
-                ['Turns to dataset', 'Each turn as a row', () => void addAll('dataset'), false],
-              ] as const
-            ).map(([name, title, run, disabled]) => (
+            {acts.map(([name, title, run, disabled]) => (
               <button key={name} type="button" {...{ title, disabled }} onClick={run}>
                 {name}
               </button>

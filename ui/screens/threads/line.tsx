@@ -1,6 +1,7 @@
 import { Cost } from '../../parts/cost.tsx'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
+import { movedTo } from '../../parts/virtual-list.tsx'
 import { paths } from '../../routes.ts'
 import { shortOp } from '../../server/calls.ts'
 import type { Thread } from '../../server/threads.ts'
@@ -46,7 +47,7 @@ export function ThreadLine({
       aria-rowindex={index + 2}
       aria-selected={isChosen}
       aria-current={isActive}
-      ref={(element) => element?.style.setProperty('transform', `translateY(${top}px)`)}
+      ref={movedTo(top)}
       onClick={onFocus}
     >
       <div role="gridcell" class="cell-status">
