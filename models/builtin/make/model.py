@@ -81,16 +81,16 @@ class Model(nn.Module):
             for part in (block.attn_output, block.ffn_down):
                 nn.init.normal_(part.weight, std=part.in_features**-0.5 / math.sqrt(2 * shape.layers))
 
-    def forward(self, tokens: Tensor, positions: Tensor, conversations: Tensor) -> Tensor:
-        """Logits. A token sees the tokens before it of its own conversation; several may share a row."""
+    def forward(self, tokens: Tensor, positions: Tensor, conversations: Tensor, wanted: Tensor | None = None) -> Tensor:
+        """Logits. A token sees the tokens before it of its own conversation, and of 0; several may share a row."""
         head = self.shape.hidden // self.shape.heads
         pace = self.shape.rope_base ** (-torch.arange(0, head, 2).float() / head)
         angles = positions[:, :, None, None].float() * pace
         turns = (angles.cos().to(torch.bfloat16), angles.sin().to(torch.bfloat16))
-        same = conversations[:, :, None] == conversations[:, None, :]
+        same = (conversations[:, :, None] == conversations[:, None, :]) | (conversations[:, None, :] == 0)
         mask = torch.zeros(same.shape, dtype=torch.bfloat16)
         mask.masked_fill_(~same.tril(), -1e9)
         x = self.embedding(tokens)
         for block in self.blocks:
             x = block(x, turns, mask[:, None])
-        return F.linear(self.norm(x), self.embedding.weight)
+        return F.linear(self.norm(x if wanted is None else x[wanted]), self.embedding.weight)

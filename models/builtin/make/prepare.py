@@ -11,10 +11,13 @@ from random import Random
 import render
 from bpe import Tokenizer, train
 from conversations import SKILLS, conversation, forget_thoughts, long_conversation
+from scene import Json
+from skills import decisions
 
 VOCABULARY = 1536
 CONTEXT = 2048
 ROWS = (256, 512, 1024, 2048)
+DECISIONS = 512  # The length of a row of decisions.
 LONG_AGO = 3200  # Characters between a fact and the question for it: with the turns around them some 1,500 tokens.
 OWN, OTHERS = 20, 1  # How much a token counts that the model says itself, and one that it only reads.
 
@@ -59,6 +62,27 @@ def encoded(rng: Random, tokenizer: Tokenizer) -> Row:
         row.positions += range(position, position + len(tokens))
         position += len(tokens)
     return row
+
+
+def decision_rows(rng: Random, tokenizer: Tokenizer, count: int) -> list[Row]:
+    """Decisions that share the system turn of their row: conversation 0 is read by all after it."""
+    rows: list[Row] = []
+    for number in range(count):
+        messages: list[Json] = []
+        while not messages or messages[0]["content"] != decisions.SYSTEM:
+            messages = conversation(rng, held=False, skill="decisions")[1].messages
+        (system, _), *rest = [(tokenizer.encode(piece.text), piece.own) for piece in render.pieces(messages, [], [], None)]
+        position = len(system)
+        if not rows or len(rows[-1].tokens) + sum(len(tokens) for tokens, _ in rest) > DECISIONS:
+            rows.append(Row(system, [0] * position, list(range(position)), [0] * position))
+        row = rows[-1]
+        for tokens, own in rest:
+            row.tokens += tokens
+            row.weights += [OWN if own else 0] * len(tokens)
+            row.positions += range(position, position + len(tokens))
+            row.conversations += [number % 60_000 + 1] * len(tokens)
+            position += len(tokens)
+    return rows
 
 
 def rows_of(rng: Random, tokenizer: Tokenizer, count: int) -> dict[int, list[Row]]:
@@ -134,6 +158,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--conversations", type=int, default=300_000)
+    parser.add_argument("--decisions", type=int, default=0, help="how many more of them, in rows of their own")
     parser.add_argument("--held-out", type=int, default=100, help="how many per skill")
     parser.add_argument("--skill", action="append", help="which are held out; all of them if absent")
     parser.add_argument("--only-held-out", action="store_true", help="needs nothing but Python itself")
@@ -145,6 +170,7 @@ def main() -> None:
     path = options.folder / "tokenizer.json"
     tokenizer = Tokenizer.load(path) if path.exists() else write_tokenizer(path, options.seed, samples=20_000)
     rows = rows_of(Random(f"rows {options.seed}"), tokenizer, options.conversations)
+    rows[DECISIONS] += decision_rows(Random(f"decisions {options.seed}"), tokenizer, options.decisions)
     write_rows(options.folder / "rows.npz", rows)
     print({length: len(some) for length, some in rows.items()})
 

@@ -39,11 +39,14 @@ def batches(folder: Path, seed: int) -> Iterator[Batch]:
 
 
 def loss_of(model: Model, batch: Batch) -> Tensor:
+    conversations = batch["conversations"]
+    weights = batch["weights"].roll(-1, 1) * (conversations == conversations.roll(-1, 1))
+    weights[:, -1] = 0
+    wanted = weights > 0
     with torch.autocast("cpu", torch.bfloat16):
-        logits = model(batch["tokens"], batch["positions"], batch["conversations"])
-    same = batch["conversations"][:, 1:] == batch["conversations"][:, :-1]
-    weights = (batch["weights"][:, 1:] * same).float().flatten()
-    losses = F.cross_entropy(logits[:, :-1].float().flatten(0, 1), batch["tokens"][:, 1:].flatten(), reduction="none")
+        logits = model(batch["tokens"], batch["positions"], conversations, wanted)
+    weights = weights[wanted].float()
+    losses = F.cross_entropy(logits.float(), batch["tokens"].roll(-1, 1)[wanted], reduction="none")
     return (losses * weights).sum() / weights.sum()
 
 
