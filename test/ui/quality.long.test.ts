@@ -159,6 +159,7 @@ test('every check of the server is a form, and what does not fit is said in word
   const texts = 'None of these texts: ["sorry"]. Upper and lower case are the same'
   await page.getByRole('row', { name: 'check-contains' }).getByText(texts).waitFor()
   await page.goto(`${served().address}${forms}`)
+  await kind.waitFor()
   const offered = await kind
     .locator('option')
     .evaluateAll((all) => all.map((one) => one.getAttribute('value')))

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { countText } from '../value/units.ts'
 
-export type DataEnding = 'jsonl' | 'csv'
+type DataEnding = 'jsonl' | 'csv'
 
 interface Props {
   /** Reads what is to be a file, and saves it. */
