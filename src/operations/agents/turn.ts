@@ -115,14 +115,14 @@ function messageOf<Type extends ChatType>(
 
 const plainOp = (name: string) => name.replace(/^execute_tool /, '')
 
-/** The names of tools that ran below a call. */
-function runsBelow({ children }: Node, depth: number): string[] {
-  if (depth > maxDepth) return []
-  return children.flatMap((child) => [
-    ...(child.row.operation === 'execute_tool' ? [plainOp(child.row.op_name)] : []),
-    ...runsBelow(child, depth + 1),
-  ])
-}
+/** Whether this tool ran below a call. */
+const isRunBelow = ({ children }: Node, tool: string, depth: number): boolean =>
+  depth <= maxDepth &&
+  children.some(
+    (child) =>
+      (child.row.operation === 'execute_tool' && plainOp(child.row.op_name) === tool) ||
+      isRunBelow(child, tool, depth + 1),
+  )
 
 const keyOf = ({ id, name }: { id?: string | undefined; name: string }) => id ?? `name ${name}`
 
@@ -153,8 +153,7 @@ function walker(messages: ChatMessage[], ran: ReadonlySet<string> | undefined) {
       tool ??
       (row.operation === 'execute_tool' ? { name: row.op_name, input: null, output: null } : undefined)
     // Codex has the arguments in a record below the span of a tool, with other spans between.
-    const isToldBelow =
-      tool === undefined && run !== undefined && runsBelow(node, depth).includes(plainOp(run.name))
+    const isToldBelow = tool === undefined && run !== undefined && isRunBelow(node, plainOp(run.name), depth)
     if (run && !isToldBelow) messages.push(toolCall(row, agent, run))
     let last: ChatMessage | undefined
     for (const child of children) last = visit(child, agent, depth + 1) ?? last
