@@ -13,7 +13,7 @@ import { authenticateCallers } from './http/callers.ts'
 import { nameDeployments, pathOf } from './http/clients/targets.ts'
 import { type App, type ContractTypes, checkAnswers, writeAnswers } from './http/contracts.ts'
 import { allowOrigins } from './http/cross-origin/origins.ts'
-import { followDisconnects } from './http/disconnect.ts'
+import { endConnectionsOnClose, followDisconnects } from './http/disconnect.ts'
 import { asRefusal, handleErrors, logError, sendRefusal, wireOf } from './http/errors.ts'
 import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
@@ -142,6 +142,7 @@ export async function buildApp(config: Config, services: Parts): Promise<App> {
   }).withTypeProvider<ContractTypes>()
 
   if (services.checkAnswers) checkAnswers(app)
+  endConnectionsOnClose(app)
   followDisconnects(app)
   allowOrigins(app, config.cors_origins)
   queuePipelinedRequests(app)

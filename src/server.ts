@@ -56,13 +56,10 @@ export async function startServer(
           setTimeout(() => cutOffWaits(app), config.grace),
           setTimeout(() => app.server.closeAllConnections(), config.grace + lastWordsMs),
         ]
-        // A keep-alive connection that was busy becomes idle after its answer, and has to be closed then.
-        const leave = setInterval(() => app.server.closeIdleConnections(), 50)
         try {
           await app.close()
         } finally {
           for (const step of steps) clearTimeout(step)
-          clearInterval(leave)
           await close()
         }
       },

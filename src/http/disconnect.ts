@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { onAbandoned } from '../domain/abandoning.ts'
 import { Refusal, refuse } from '../domain/refusals.ts'
@@ -80,4 +81,32 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
     reply.raw.destroy()
   })
   return controller.signal
+}
+
+const lookMs = 50
+/** A request that its client sent as soon as it was connected has arrived by then. */
+const firstRequestMs = 250
+
+/**
+ * A server that stops waits for its connections to end, but Node ends only those that are idle when it is told to: not
+ * one that becomes idle later, and not one on which nothing has arrived. Browsers open such connections in advance, and
+ * they would hold the server for as long as the browser likes.
+ */
+export function endConnectionsOnClose(app: FastifyInstance): void {
+  const connectedAt = new Map<Socket, number>()
+  app.server.on('connection', (socket: Socket) => {
+    connectedAt.set(socket, performance.now())
+    socket.once('close', () => connectedAt.delete(socket))
+  })
+  app.addHook('preClose', (done) => {
+    if (app.server.listening) {
+      const looks = setInterval(() => {
+        app.server.closeIdleConnections()
+        const before = performance.now() - firstRequestMs
+        for (const [socket, at] of connectedAt) if (at < before && socket.bytesRead === 0) socket.destroy()
+      }, lookMs)
+      app.server.once('close', () => clearInterval(looks))
+    }
+    done()
+  })
 }

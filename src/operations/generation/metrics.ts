@@ -62,7 +62,7 @@ const counts = [1, 8, 32, 128, 512, 2048, 8192, 32_768]
  */
 export function registerGenerationMetrics(registry: Registry, models: Models): GenerationMetrics {
   const meters = createMeters(registry)
-  const { counter, histogram, readGauge } = meters
+  const { readGauge } = meters
   for (const state of ['running', 'waiting'] as const) {
     const help =
       state === 'running'
@@ -83,83 +83,59 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   registerDrafts(meters, models)
   registerUpstreams(meters, models)
   if (models.list !== undefined) registerLoads(meters, models, models.list)
-  const name = 'model_name'
-  const promptTokens = counter('prompt_tokens_total', 'Prompt tokens, computed or found in the cache.', name)
-  const generatedTokens = counter('generation_tokens_total', 'Generated tokens.', name)
-  const queries = counter(
-    'prefix_cache_queries_total',
-    'Prompt tokens that were looked up in the cache.',
-    name,
-  )
-  const hits = counter('prefix_cache_hits_total', 'Prompt tokens that were found in the cache.', name)
-  const finished = counter(
-    'request_success_total',
-    'Finished answers, by finish reason.',
-    name,
-    'finished_reason',
-  )
+  const counter = <Label extends string = never>(key: string, help: string, ...labels: Label[]) =>
+    meters.counter<Label | 'model_name'>(key, help, 'model_name', ...labels)
+  const histogram = (key: string, help: string, buckets: number[]) =>
+    meters.histogram(key, help, buckets, 'model_name')
+  const promptTokens = counter('prompt_tokens_total', 'Prompt tokens, computed or found in the cache.')
+  const generatedTokens = counter('generation_tokens_total', 'Generated tokens.')
+  const queries = counter('prefix_cache_queries_total', 'Prompt tokens that were looked up in the cache.')
+  const hits = counter('prefix_cache_hits_total', 'Prompt tokens that were found in the cache.')
+  const finished = counter('request_success_total', 'Finished answers, by finish reason.', 'finished_reason')
   const outcomes = counter(
     'completions_total',
     'Completions by outcome: answered, left (the client disconnected), failed.',
-    name,
     'outcome',
   )
   const fallbacks = counter(
     'fallbacks_total',
     'Completions by a fallback, with the model in whose place it was asked.',
-    name,
     'instead_of',
   )
   const firstToken = histogram(
     'time_to_first_token_seconds',
     'Time from the request to its first token.',
     long,
-    name,
   )
-  const between = histogram(
-    'inter_token_latency_seconds',
-    'Time between two tokens of an answer.',
-    short,
-    name,
-  )
+  const between = histogram('inter_token_latency_seconds', 'Time between two tokens of an answer.', short)
   const whole = histogram(
     'e2e_request_latency_seconds',
     'Time from the request to the end of its answer.',
     long,
-    name,
   )
-  const queued = histogram('request_queue_time_seconds', 'Time in the queue of the engine.', long, name)
+  const queued = histogram('request_queue_time_seconds', 'Time in the queue of the engine.', long)
   const prefill = histogram(
     'request_prefill_time_seconds',
     'Time from leaving the queue to the end of the prompt.',
     long,
-    name,
   )
   const decode = histogram(
     'request_decode_time_seconds',
     'Time from the end of the prompt to the end of the answer.',
     long,
-    name,
   )
-  const promptSizes = histogram('request_prompt_tokens', 'Tokens per prompt.', counts, name)
-  const answerSizes = histogram(
-    'request_generation_tokens',
-    'Tokens of all answers to a prompt.',
-    counts,
-    name,
-  )
+  const promptSizes = histogram('request_prompt_tokens', 'Tokens per prompt.', counts)
+  const answerSizes = histogram('request_generation_tokens', 'Tokens of all answers to a prompt.', counts)
 
   const behind = {
     tokens: counter(
       'background_tokens_total',
       'Tokens of background work, in prompts and answers. No other metric counts them.',
-      name,
       'of',
     ),
     outcomes: counter(
       'background_completions_total',
       'Completions of background work by outcome: answered, left, failed.',
-      name,
       'outcome',
     ),
   }
