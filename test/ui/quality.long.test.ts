@@ -390,6 +390,17 @@ test('the answers of a finished run get another judge from the page, and both ru
 })
 
 test('a run is stopped from the page with what exists', { skip }, async (t) => {
+  const { generate } = backend
+  t.after(() => {
+    backend.generate = generate
+  })
+  // However slow the page is, the run does not end before it is stopped: what is asked then waits for the next step.
+  let allowed = 12
+  backend.generate = async (...asked) => {
+    await until('an answer is allowed', () => allowed > 0)
+    allowed--
+    return generate(...asked)
+  }
   const { page, problems } = await open(t, `${ui}/evals/new?dataset=capitals`)
   await page.getByText('6 rows').waitFor()
   await page.getByLabel('Name', { exact: true }).fill('long one')
@@ -397,6 +408,7 @@ test('a run is stopped from the page with what exists', { skip }, async (t) => {
   await page.getByRole('button', { name: 'Start run' }).click()
   await page.getByText(/^Settings A: [1-9]/).waitFor()
   await page.getByRole('button', { name: 'Stop' }).click()
+  allowed = 100
   await page.getByText('Settings A: stopped').waitFor()
   const [run = ''] = new URL(page.url()).searchParams.getAll('runs')
   await page.getByRole('link', { name: 'All runs' }).click()
@@ -409,6 +421,7 @@ test('a run is stopped from the page with what exists', { skip }, async (t) => {
   await page.goto(`${served().address}${ui}/evals/compare?ids=${run}`)
   await page.getByRole('link', { name: 'Still running' }).click()
   await page.getByRole('button', { name: 'Stop' }).click()
+  allowed = 100
   await page.getByText('Settings A: stopped').waitFor()
   assert.deepEqual(problems, [])
 })
