@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { hashKey } from '../../../src/domain/keys.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { completeOf } from '../../support/calls.ts'
+import { exportOf, spanOf } from '../../support/otlp.ts'
 import { scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
 
 const admin = 'the-secret-key-of-ada'
@@ -161,6 +162,18 @@ test('a secret is found that an answer streams one character at a time', async (
   const { text } = await post('/calls/stream_query', { project_id: 'acme/default' })
   assert.ok(!text.includes(secret.slice(0, 12)) && !text.includes(secret.slice(-12)))
   assert.equal(text.match(/it is \[key\], no\?/g)?.length, doors.length, text)
+})
+
+test('a name of an attribute is read as a whole, whatever its dots', async (t) => {
+  const { set, post } = await openWithAdmin(t)
+  assert.equal((await set({ kinds: ['email'] })).status, 200)
+  const span = spanOf({ 'jane.roe@mail.example.com': 1, 'user.jane%40example.com.seen': 2, 'user.id': 'u-1' })
+  const sent = await post('/otel/v1/traces', exportOf([span]))
+  assert.deepEqual([sent.status, sent.json], [200, {}])
+  const { text } = await post('/calls/stream_query', { project_id: 'acme/qa' })
+  const { otel_span, ...attributes } = JSON.parse(text).attributes
+  assert.deepEqual(attributes, { '[email]': 1, '[email] 2': 2, user: { id: 'u-1' } })
+  assert.ok(otel_span && !/jane|roe|example/.test(text), text)
 })
 
 test('a large call is read in a thread, and stored like a small one', async (t) => {
