@@ -5,7 +5,8 @@ import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { hashKey } from '../../src/domain/keys.ts'
 import { openRecord } from '../../src/storage/open.ts'
-import { openApp, type TestApp } from '../support/app.ts'
+import { logsOf, protobufLogsOf, recordOf } from '../app/otel/otlp-logs.ts'
+import { basic, keys, openApp, type TestApp } from '../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../support/calls.ts'
 import { runCommand } from '../support/commands.ts'
 import { evaluationRunsOf } from '../support/evaluation-runs.ts'
@@ -73,6 +74,9 @@ const script: Script = function* (request) {
   yield { kind: 'finished', choice: 0, reason: 'stop', stop: null }
 }
 
+const evaluation = 'gen_ai.evaluation.result'
+const inTrace = { traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8) }
+
 /** Every way in that takes a text. */
 const doors: Record<string, (app: TestApp) => Promise<unknown>> = {
   async 'the start and the end of a call'({ post }) {
@@ -118,6 +122,52 @@ const doors: Record<string, (app: TestApp) => Promise<unknown>> = {
     const events = [{ name: text, timeUnixNano: '1767323045123456789', attributes: [] }]
     const span = spanOf(attributes, { name: text, status: { code: 2, message: text }, events })
     await ok(post('/otel/v1/traces', exportOf([span])))
+  },
+  async 'log records'({ app, post }) {
+    const said = (event: string, more: object) =>
+      recordOf(
+        {
+          'session.id': 's-3',
+          'prompt.id': 'p-1',
+          'event.name': event,
+          'user.email': secrets.email[0],
+          ...more,
+        },
+        { body: { stringValue: `claude_code.${event} ${text}` } },
+      )
+    const tool = {
+      tool_name: text,
+      tool_use_id: 't',
+      success: 'false',
+      error: text,
+      tool_input: JSON.stringify(value),
+    }
+    const judged = { 'gen_ai.evaluation.name': 'tone', 'gen_ai.evaluation.explanation': text }
+    const records = [
+      said('user_prompt', { prompt: text }),
+      said('assistant_response', { response: text, request_id: 'r-1', model: 'm' }),
+      said('api_error', { error: text, request_id: 'r-2' }),
+      said('tool_result', tool),
+      recordOf({ custom: text, [secrets.email[0]]: 1 }, { body: { stringValue: text } }),
+      recordOf(
+        { 'event.name': 'gen_ai.evaluation.result', ...judged },
+        { ...inTrace, eventName: evaluation },
+      ),
+    ]
+    const resource = { 'wandb.entity': 'acme', 'wandb.project': 'qa', 'service.name': text }
+    await ok(post('/v1/logs', logsOf(records, resource)))
+    const headers = { authorization: basic(keys.alice), 'content-type': 'application/x-protobuf' }
+    const payload = protobufLogsOf(logsOf(records.slice(0, 5).reverse(), resource, `other ${text}`))
+    const answer = await app.inject({ method: 'POST', url: '/v1/logs', headers, payload })
+    assert.equal(answer.statusCode, 200, answer.body)
+  },
+  async conversations({ post }) {
+    const items = [{ type: 'message', role: 'user', content: text }]
+    const metadata = { who: secrets.email[0] }
+    const { id } = await ok(post('/v1/conversations', { items, metadata }))
+    await ok(post(`/v1/conversations/${id}/items`, { items }))
+    await ok(post(`/v1/conversations/${id}`, { metadata }))
+    await ok(post('/v1/responses', { input: text, conversation: id }))
   },
   async feedback({ post }) {
     const call = completeOf()

@@ -7,6 +7,80 @@ import { createRedactor, type Kind, kinds, PatternError, patternFinder, type Red
 const redactorOf = (redaction: Redaction = { kinds }) => createRedactor({ ...redaction, secret: 'secret' })
 const { text } = redactorOf()
 
+const hex = (count: number) => '0a1b2c3d'.repeat(8).slice(0, count)
+const mixed = (count: number) => 'aB3dE5gH'.repeat(40).slice(0, count)
+/** Each in two pieces, so that no scanner of sources takes one for a key. */
+const newerKeys = [
+  ['EAAA', mixed(60)],
+  ['sq0atp-', mixed(22)],
+  ['sq0csp-', mixed(43)],
+  ['key-', hex(32)],
+  [hex(32), '-0a1b2c3d-4e5f6a7b'],
+  ['sgp_', hex(40)],
+  ['sgp_', `${hex(16)}_${hex(40)}`],
+  ['sgp_', `local_${hex(40)}`],
+  ['slk_', hex(64)],
+  ['dp.pt.', mixed(43)],
+  ['dp.st.', `dev_eu.${mixed(43)}`],
+  ['pat', `${mixed(14)}.${hex(64)}`],
+  ['sbp_', hex(40)],
+  ['sbp_', `v0_${hex(40)}`],
+  ['sb_secret_', mixed(31)],
+  ['hf_', mixed(34)],
+  ['api_org_', mixed(34)],
+  ['dapi', hex(32)],
+  ['dapi', `${hex(32)}-2`],
+  ['dose', hex(32)],
+  ['dop_v1_', hex(64)],
+  ['doo_v1_', hex(64)],
+  ['dor_v1_', hex(64)],
+  ['npm_', mixed(36)],
+  ['pypi-', `AgEIcHlwaS5vcmc${mixed(120)}`],
+  ...['pat', 'ptt', 'dt', 'rt', 'rtr', 'ft', 'soat', 'agent', 'imt', 'oas', 'ffct', 'wt'].map((name) => [
+    `gl${name}-`,
+    mixed(20),
+  ]),
+  ['glcbt-', `64_${mixed(20)}`],
+  ['glpat-', `${mixed(27)}.01.0w1a2b3c4`],
+  ['GR1348941', mixed(20)],
+  ['ATCTT3', `xFfG${mixed(150)}=0A1B2C3D`],
+  ['ATBB', `${mixed(24)}0A1B2C3D`],
+  ['lin_oauth_', hex(64)],
+  ['secret_', mixed(43)],
+  ['PMAT-', mixed(26).toUpperCase()],
+  ['glc_', `eyJv${mixed(80)}==`],
+  ['eyJrIjoi', `${mixed(80)}=`],
+  ['NRAK-', mixed(27).toUpperCase()],
+  ['NRII-', mixed(32)],
+  [`${hex(32)}FFFF`, 'NRAL'],
+  ['eu01xx', `${hex(30)}NRAL`],
+  ['pscale_tkn_', mixed(43)],
+  ['pscale_pw_', mixed(43)],
+  ['vcp_', mixed(56)],
+  ['vercel_blob_rw_', `${mixed(16)}_${mixed(32)}`],
+  ['shpca_', hex(32)],
+  ['shpss_', hex(32)],
+  ['MTIzNDU2Nzg5MDEyMzQ1Njc4', `.GaB3dE.${mixed(38)}`],
+  ['MTIzNDU2Nzg5MDEyMzQ1Njc4OQ', `.GaB3dE.${mixed(38)}`],
+].map((pieces) => pieces.join(''))
+
+/** One sign too short, without what marks them, or inside of a longer word. */
+const nearKeys = [
+  ...['EAAA', 'sq0csp-', 'key-', 'sgp_', 'slk_', 'dp.pt.', 'sbp_', 'sb_secret_', 'doo_v1_', 'NRII-'].map(
+    (name) => `${name}${mixed(14)}`,
+  ),
+  `pat${mixed(14)}.${hex(63)}`,
+  `monkey-${hex(32)}`,
+  `${hex(32)}-0a1b2c3d-4e5f6a7b-${hex(12)}`,
+  `00-${hex(32)}-${hex(16)}-01`,
+  `secret_${mixed(42)}`,
+  `pscale_${mixed(43)}`,
+  `MTIzNDU2Nzg5MDEyMzQ1Njc4.toString.${mixed(20)}`,
+  `NotificationSubscription.create.${mixed(30)}`,
+  'PuTTY-User-Key-File is the first line',
+  'key-value-store-of-the-project, dp.pt.is-no-token, vcp_setting, glc_grafana, eu01xx',
+]
+
 const examples: Record<Kind, readonly string[]> = {
   email: [
     'ada@example.com',
@@ -96,12 +170,16 @@ const examples: Record<Kind, readonly string[]> = {
     `123456789:AA${'aB-_1'.repeat(6)}abc`,
     `bot1234567890:AA${'aB-_1'.repeat(6)}abc`,
     `hdl_${'aB-_1'.repeat(8)}abc`,
+    ...newerKeys,
   ],
   token: [
     `eyJ${'a'.repeat(17)}.eyJ${'b'.repeat(20)}.${'c-_'.repeat(9)}`,
     `eyJ${'a'.repeat(17)}..${'b'.repeat(16)}.${'c'.repeat(14)}.${'d'.repeat(12)}`,
   ],
-  private_key: ['-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----'],
+  private_key: [
+    '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----',
+    `PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 1\nAAAAI\nPrivate-MAC: ${hex(64)}`,
+  ],
 }
 
 test('every kind is found wherever it stands, and its marker says which it was', () => {
@@ -177,6 +255,7 @@ test('texts that only look like it stay as they are', () => {
     '10.0.19045.3803, 212.555.0187.1, 1.3.6.1.212.555.0187, v212.555.0187, 2026.11.29, 212.555.018, 121.0.6167.85',
     '4111.1111.1111.1112, 4111.1111.1111.1111.1, 4111.1111111111.11, 123456789:0aF9, 12:AA34, AccountKey=<key>',
     'http://localhost:8080/a@b, key = value, Bearer of news',
+    ...nearKeys,
   ]
   for (const value of harmless) assert.equal(text(value), value)
 })
@@ -328,6 +407,10 @@ test('no text makes a search run away', async () => {
     'a',
     '://a:',
     '00 ',
+    '%25',
+    'MTIz',
+    'dp.st.',
+    '0d1e2c3d-',
   ]
   for (const piece of hostile) {
     // A search that looks back over the text for each of its characters would take hours.

@@ -2,10 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import { requireAccess } from '../../domain/callers.ts'
 import { refuse, wrong } from '../../domain/refusals.ts'
-import { messagesEndpoint } from '../../storage/batches/batches.ts'
+import { messagesEndpoint, requireUnredacted } from '../../storage/batches/batches.ts'
 import { messageBatchPurpose } from '../../storage/batches/wire-files.ts'
 import type { Database } from '../../storage/database.ts'
-import { readProjectSettings } from '../../storage/projects/projects.ts'
 import { newBatch, windowSeconds } from '../batches/batches.ts'
 import { maxLineBytes } from '../batches/input.ts'
 import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
@@ -32,14 +31,7 @@ export async function createMessageBatch(
   requireAccess(caller, project, projectHeader)
   if (requests.length > maxRequests)
     throw wrong('requests', `${requests.length} requests`, `at most ${maxRequests}`)
-  // Its requests would be on the disk as the model is to read them.
-  const { redaction } = await readProjectSettings(db, project)
-  if (redaction)
-    throw wrong(
-      'requests',
-      'given, but the project replaces private texts before they are stored',
-      'a request for each message, or another project',
-    )
+  await requireUnredacted(db, project)
   const input = openWireFile(db, { project, user: caller.name, limit: Number.POSITIVE_INFINITY })
   try {
     for await (const line of linesOf(requests)) await input.add(line)

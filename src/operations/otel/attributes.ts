@@ -3,16 +3,18 @@ import { type Attributes, SpanError, shown, type Value } from './span.ts'
 type Node = { [key: string]: Value }
 
 const maxPathSteps = 100
+const atSign = /@|%40/
 
 /**
  * Turns attributes into nested objects: `a.b` becomes `b` within `a`. If one name is both a value and the prefix of
- * another, no such object exists and the span is malformed.
+ * another, no such object exists and the span is malformed. A name with an at sign stays whole: redaction would not find
+ * an e-mail address in its pieces.
  */
 export function nested(attributes: Attributes): Node {
   const root: Node = Object.create(null)
   const branches = new Set<Value>([root])
   for (const [name, value] of attributes) {
-    const path = name.split('.', maxPathSteps + 1)
+    const path = atSign.test(name) ? [name] : name.split('.', maxPathSteps + 1)
     if (path.length > maxPathSteps) {
       throw new SpanError(`attribute ${shown(name)} has more than ${maxPathSteps} steps`)
     }

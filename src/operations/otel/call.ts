@@ -65,7 +65,10 @@ export function callOfSpan(span: Span, resource: Resource, scope: Scope, project
     started_at: started,
     ended_at: ended,
     exception: exceptionOf(span),
-    attributes: attributesLeft(attributes, [...(input?.taken ?? []), ...(output?.taken ?? [])]),
+    attributes: attributesLeft(withAgentVersion(span, resource), [
+      ...(input?.taken ?? []),
+      ...(output?.taken ?? []),
+    ]),
     inputs: inputsOf(input),
     output: output ? new JsonText(writeJson(output.value)) : null,
     summary: new JsonText(writeJson(usage ? { usage } : {})),
@@ -76,6 +79,15 @@ export function callOfSpan(span: Span, resource: Resource, scope: Scope, project
     svc_run_step_end: stepOf(attributes, 'wandb.wb_run_step_end'),
     otel_dump: spanRecord(span, resource, scope),
   }
+}
+
+/** Claude Code and Codex state their version once for all that they send. */
+function withAgentVersion({ name, attributes }: Span, resource: Resource): Attributes {
+  const version = textOf(resource.attributes, 'service.version')
+  const isOwn = /^(?:claude_code|codex)\./.test(name) && !attributes.has('gen_ai.agent.version')
+  return isOwn && version !== undefined
+    ? new Map([...attributes, ['gen_ai.agent.version', version]])
+    : attributes
 }
 
 function isNone(id: string): boolean {

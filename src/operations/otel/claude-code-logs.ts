@@ -39,6 +39,7 @@ export function claudeCodeCalls(
       ...common,
       ['gen_ai.operation.name', 'invoke_agent'],
       ['gen_ai.agent.name', 'claude-code'],
+      ['gen_ai.agent.version', text('app.version')],
       ['gen_ai.input.messages', event === 'user_prompt' ? messages('user', text('prompt')) : undefined],
       [
         'gen_ai.output.messages',

@@ -78,6 +78,7 @@ export function codexCalls(
             ...common,
             ['gen_ai.operation.name', 'invoke_agent'],
             ['gen_ai.agent.name', 'codex'],
+            ['gen_ai.agent.version', text('app.version')],
             ['gen_ai.input.messages', asked],
           ],
         },

@@ -227,9 +227,24 @@ function addRecord(call: Joined, told: JoinedPart, log: Log) {
     call.end.output = filled(call, 'output', call.end.output ?? null, end.output as string, log)
   const usage = membersIn(end.summary).get('usage')
   const summary = membersIn(call.end.summary)
-  if (usage !== undefined && fills(call, 'usage', !summary.has('usage'), at)) {
-    call.end.summary = objectText(summary.set('usage', usage))
-  }
+  const known = summary.get('usage')
+  if (usage === undefined) return
+  if (fills(call, 'usage', known === undefined, at)) summary.set('usage', usage)
+  else if (log.isOfAnswer && known !== undefined) summary.set('usage', withStatedCost(known, usage))
+  else return
+  call.end.summary = objectText(summary)
+}
+
+/** This server counts the tokens of its answers. Only their client knows what they cost where the model has no price. */
+function withStatedCost(known: string, told: string): string {
+  const [ofTold = ''] = membersIn(told).values()
+  const cost = membersIn(ofTold).get('total_cost')
+  const models = membersIn(known)
+  const [model] = models
+  if (cost === undefined || model === undefined || models.size > 1) return known
+  const used = membersIn(model[1])
+  if (used.has('total_cost')) return known
+  return objectText(models.set(model[0], objectText(used.set('total_cost', cost))))
 }
 
 function filled<Known extends string | null>(

@@ -16,6 +16,12 @@ export async function readProjectSettings(db: Reader, project: string): Promise<
   return settingsOf(row?.settings)
 }
 
+/** Whether one of them replaces private texts: nothing may wait there as a model is to read it. */
+export async function isRedacted(db: Reader, projects: readonly string[]): Promise<boolean> {
+  const settings = await Promise.all(projects.map((project) => readProjectSettings(db, project)))
+  return settings.some(({ redaction }) => redaction)
+}
+
 /** Returns all settings of the project. The project may still be empty. */
 export const changeProjectSettings: Command<
   { project_id: string; change: Change<ProjectSettings> },

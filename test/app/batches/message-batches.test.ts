@@ -82,6 +82,17 @@ test('where a project replaces private texts, a batch is refused: its requests w
   assert.equal(await opened.database.get(sql`SELECT 1 AS one FROM wire_files`), undefined)
 })
 
+test('a batch is refused whose project begins to replace private texts while it is sent', async (t) => {
+  const opened = await open(t)
+  assert.equal((await opened.post(url, { requests: [request('a')] })).status, 200)
+  const batch = (await opened.database.get(sql`SELECT * FROM batches`)) as never
+  const change = { redaction: { kinds: ['email'] } } as never
+  await opened.database.write('changeProjectSettings', { project_id: 'acme/default', change })
+  // Its settings were read before.
+  const written = opened.database.write('addMessageBatch', { batch, input: {} as never })
+  await assert.rejects(written, /the project replaces private texts/)
+})
+
 const none = { processing: 0, succeeded: 0, errored: 0, canceled: 0, expired: 0 }
 const release = new EventEmitter()
 

@@ -3,12 +3,14 @@ import { type TestContext, test } from 'node:test'
 import { hashKey } from '../../../src/domain/keys.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { completeOf } from '../../support/calls.ts'
+import { exportOf, spanOf } from '../../support/otlp.ts'
+import { scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
 
 const admin = 'the-secret-key-of-ada'
 const url = '/projects/acme/qa/redaction'
 
-async function openWithAdmin(t: TestContext) {
-  const opened = await openApp(t)
+async function openWithAdmin(t: TestContext, options: Parameters<typeof openApp>[1] = {}) {
+  const opened = await openApp(t, options)
   await opened.database.write('addUser', {
     user: { name: 'ada', role: 'admin', entities: ['acme'], created_at: 1 },
     key: { id: 'ada', hash: hashKey(admin) },
@@ -137,6 +139,41 @@ test('a dry run over stored calls counts, and says nothing of them', async (t) =
   assert.equal((await set(kinds)).status, 200)
   assert.deepEqual((await post(`${url}/try`, {}, admin)).json.counts, { email: 2, card: 1 })
   assert.deepEqual((await get(url)).json.counts, {})
+})
+
+test('a secret is found that an answer streams one character at a time', async (t) => {
+  const secret = ['sgp_', '0a1b2c3d'.repeat(5)].join('')
+  const backend = scriptedBackend(scriptOf(...`it is ${secret}, no?`))
+  const { send, post } = await openWithAdmin(t, { backend })
+  const own = '/projects/acme/default/redaction'
+  assert.equal((await send('PUT', own, { kinds: ['key'] }, admin)).status, 200)
+  const messages = [{ role: 'user', content: 'which?' }]
+  const asked = { model: 'scripted', stream: true }
+  const doors: [string, object][] = [
+    ['/v1/chat/completions', { messages }],
+    ['/v1/completions', { prompt: 'which?' }],
+    ['/v1/responses', { input: 'which?' }],
+    ['/v1/messages', { messages, max_tokens: 999 }],
+  ]
+  for (const [door, body] of doors) {
+    const { status, text } = await post(door, { ...asked, ...body })
+    assert.equal(status, 200, text)
+  }
+  const { text } = await post('/calls/stream_query', { project_id: 'acme/default' })
+  assert.ok(!text.includes(secret.slice(0, 12)) && !text.includes(secret.slice(-12)))
+  assert.equal(text.match(/it is \[key\], no\?/g)?.length, doors.length, text)
+})
+
+test('a name of an attribute is read as a whole, whatever its dots', async (t) => {
+  const { set, post } = await openWithAdmin(t)
+  assert.equal((await set({ kinds: ['email'] })).status, 200)
+  const span = spanOf({ 'jane.roe@mail.example.com': 1, 'user.jane%40example.com.seen': 2, 'user.id': 'u-1' })
+  const sent = await post('/otel/v1/traces', exportOf([span]))
+  assert.deepEqual([sent.status, sent.json], [200, {}])
+  const { text } = await post('/calls/stream_query', { project_id: 'acme/qa' })
+  const { otel_span, ...attributes } = JSON.parse(text).attributes
+  assert.deepEqual(attributes, { '[email]': 1, '[email] 2': 2, user: { id: 'u-1' } })
+  assert.ok(otel_span && !/jane|roe|example/.test(text), text)
 })
 
 test('a large call is read in a thread, and stored like a small one', async (t) => {

@@ -7,7 +7,12 @@ import { calling, claudeBody, claudeHeaders, open, prompt, session } from './cod
 
 /* A coding agent that asks a model here and sends its telemetry here, too, in the words of Claude Code and Codex. */
 
-const resource = { 'wandb.entity': 'acme', 'wandb.project': 'default' }
+const resource = {
+  'wandb.entity': 'acme',
+  'wandb.project': 'default',
+  'service.name': 'claude-code',
+  'service.version': '2.1.332',
+}
 const nanoseconds = (time: string) => BigInt(Date.parse(time)) * 1_000_000n
 
 interface Asked {
@@ -159,8 +164,19 @@ test('a turn that Claude Code asks for here and tells of is one turn, with its t
   const thread = await threadOf(session)
   assert.deepEqual(
     [thread.turn_count, thread.call_count, thread.input_tokens, thread.output_tokens, thread.cost],
-    [1, 4, before.input_tokens, before.output_tokens, before.cost],
+    [1, 4, before.input_tokens, before.output_tokens, 3],
   )
+  const range = { project_id: 'acme/default', include_costs: true }
+  const { versions } = (await post('/agents/agent-versions/query', { ...range, agent_name: 'claude-code' }))
+    .json
+  assert.deepEqual(
+    versions.map((version: Record<string, unknown>) => [version.agent_version, version.total_cost_usd]),
+    [['2.1.332', 3]],
+  )
+  // A price wins over what the client states.
+  const prices = { scripted: { prompt_token_cost: 1, completion_token_cost: 0 } }
+  assert.equal((await post('/cost/create', { project_id: 'acme/default', costs: prices })).status, 200)
+  assert.equal((await threadOf(session)).cost, thread.input_tokens)
   assert.deepEqual([thread.input_preview, thread.output_preview], ['List it', 'One file.'])
   assert.deepEqual(await turnsOf(session), [['user: List it', 'assistant: a: done', 'assistant: One file.']])
   // What telemetry does not tell of goes on with its turn.

@@ -3,9 +3,8 @@ import { membersOf } from '../../../../packages/json/index.ts'
 import { writeJson } from '../../../domain/json/text.ts'
 import { refuse, wrong } from '../../../domain/refusals.ts'
 import { now } from '../../../domain/time.ts'
-import type { NewWaitingResponse } from '../../../storage/answers/waiting-responses.ts'
-import { type Database, databaseOf } from '../../../storage/database.ts'
-import { readProjectSettings } from '../../../storage/projects/projects.ts'
+import { type NewWaitingResponse, requireUnredacted } from '../../../storage/answers/waiting-responses.ts'
+import { databaseOf } from '../../../storage/database.ts'
 import { headerText } from '../../background-asking.ts'
 import {
   headersOfTurn,
@@ -50,7 +49,7 @@ export async function queueResponse(
   await recording?.proof
   const db = databaseOf(caller.name, services.db)
   const { id, found, input } = await checkedResponse(services, body, { caller, signal })
-  await checkRedaction(db, [target.project, ...(input.continued ? [input.continued.project] : [])])
+  await requireUnredacted(db, [target.project, ...(input.continued ? [input.continued.project] : [])])
   const time = now()
   const head = headOf(body, {
     id,
@@ -88,17 +87,6 @@ function checkTogether({ store, cache_salt }: ResponsesBody): void {
     throw wrong('background', 'true together with "store": false', 'false, or an answer that is stored')
   // It is a secret, and what waits is on the disk.
   if (cache_salt != null) throw wrong('cache_salt', 'given together with "background": true', 'null')
-}
-
-/** What waits is on the disk as the model is to read it. */
-async function checkRedaction(db: Database, projects: readonly string[]): Promise<void> {
-  const settings = await Promise.all(projects.map((project) => readProjectSettings(db, project)))
-  if (settings.some(({ redaction }) => redaction))
-    throw wrong(
-      'background',
-      'true, but its project, or that of its conversation, replaces private texts before they are stored',
-      'false',
-    )
 }
 
 const headersIn = (headers: Record<string, string | null>): Record<string, string> =>
