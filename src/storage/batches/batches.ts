@@ -105,7 +105,6 @@ export const addBatch: Command<Batch, void> = async (tx, batch) => {
   await batches.insert(tx, [batch])
 }
 
-/** A batch and its requests, which appear together. */
 /** Requests of a batch would be on the disk as the model is to read them. */
 export async function requireUnredacted(db: Reader, project: string): Promise<void> {
   if (await isRedacted(db, [project]))
@@ -116,6 +115,7 @@ export async function requireUnredacted(db: Reader, project: string): Promise<vo
     )
 }
 
+/** A batch and its requests, which appear together. */
 export const addMessageBatch: Command<{ batch: Batch; input: NewWireFile }, void> = async (
   tx,
   { batch, input },
