@@ -21,27 +21,16 @@ const buckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300]
 
 export function registerPoolingMetrics(registry: Registry): PoolingMetrics {
   const { counter, histogram } = createMeters(registry)
+  const by = ['model_name', 'of'] as const
   const requests = counter(
     'pooling_requests_total',
     'Requests for vectors, scores and decisions by outcome: answered, left (the client disconnected), failed.',
-    'model_name',
-    'of',
-    'outcome',
+    ...[...by, 'outcome' as const],
   )
-  const inputs = counter(
-    'pooling_inputs_total',
-    'Inputs of these requests: texts, documents with a query, and readings of questions.',
-    'model_name',
-    'of',
-  )
-  const tokens = counter(
-    'pooling_tokens_total',
-    'Tokens of the inputs of these requests.',
-    'model_name',
-    'of',
-  )
-  const help = 'Time from the request to its answer.'
-  const seconds = histogram('pooling_request_seconds', help, buckets, 'model_name', 'of')
+  const read = 'Inputs of these requests: texts, documents with a query, and readings of questions.'
+  const inputs = counter('pooling_inputs_total', read, ...by)
+  const tokens = counter('pooling_tokens_total', 'Tokens of the inputs of these requests.', ...by)
+  const seconds = histogram('pooling_request_seconds', 'Time from the request to its answer.', buckets, ...by)
   return {
     ended(model_name, of, end) {
       requests.inc({ model_name, of, outcome: end.outcome })

@@ -2,29 +2,28 @@ import { exactJson } from '../../../packages/json/index.ts'
 import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
 import { checkReviewSettings, type ReviewSettings } from '../../domain/queues/reviews.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { namesOf } from '../sql/columns.ts'
 import { namedRows } from '../sql/named-rows.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import { allRows, type BoundReader, type Command, type Reader, type Transaction } from '../transaction.ts'
-import {
-  reviewColumns,
-  reviewLists,
-  reviewSettingsOf,
-  type StoredReviewSettings,
-  storedReviewSettings,
-} from './review-settings.ts'
+import { reviewColumns, reviewSettingsOf, storedReviewSettings } from './review-settings.ts'
 
-/** A queue of calls for annotators. Times are microseconds; `scorer_refs` is a JSON list. */
-export interface Queue extends StoredReviewSettings {
-  project_id: string
-  id: string
-  name: string
-  description: string
-  scorer_refs: string
-  created_at: number
-  created_by: string
-  updated_at: number
-  deleted_at: number | null
-}
+const queues = tableOf('annotation_queues', {
+  project_id: 'text',
+  id: 'text',
+  name: 'text',
+  description: 'text',
+  scorer_refs: 'json',
+  created_at: 'time',
+  created_by: 'text',
+  updated_at: 'time',
+  deleted_at: 'time?',
+  ...reviewColumns,
+})
+
+/** A queue of calls for annotators. */
+export type Queue = RowIn<typeof queues>
 
 export interface QueueKey {
   project_id: string
@@ -46,19 +45,16 @@ export function rulesLock(project: string): string {
   return `annotation rules ${project}`
 }
 
-const columns = rawSql(
-  `project_id, id, name, description, scorer_refs, created_at, created_by, updated_at, deleted_at,
-  ${reviewColumns.join(', ')}`,
-)
-
-/** The same columns, for display. */
-function shownColumns({ dialect }: Reader): Sql {
-  const settings = reviewColumns.map((name) =>
-    reviewLists.has(name) ? sql`${dialect.stored(rawSql(name), 'always')} AS ${rawSql(name)}` : rawSql(name),
+/** Its columns, for display. */
+const shownColumns = ({ dialect }: Reader): Sql =>
+  join(
+    queues.names.map((name) =>
+      queues.kinds[name] === 'json'
+        ? sql`${dialect.stored(rawSql(name), 'always')} AS ${rawSql(name)}`
+        : rawSql(name),
+    ),
+    ', ',
   )
-  return sql`project_id, id, name, description, ${dialect.stored(rawSql('scorer_refs'), 'always')} AS scorer_refs,
-    created_at, created_by, updated_at, deleted_at, ${join(settings, ', ')}`
-}
 
 /** The queue, unless it was deleted. */
 export function findQueue(db: Reader, projectId: string, id: string): Promise<Queue | undefined> {
@@ -80,16 +76,7 @@ export async function requireQueue(db: Reader, { project_id, queue_id }: QueueKe
 
 export const streamQueues = namedRows<Queue>('annotation_queues', shownColumns)
 
-export const addQueue: Command<Queue, void> = async (tx, queue) => {
-  await tx.run(
-    sql`INSERT INTO annotation_queues (${columns}) VALUES (${queue.project_id}, ${queue.id}, ${queue.name},
-        ${queue.description}, ${queue.scorer_refs}, ${queue.created_at}, ${queue.created_by}, ${queue.updated_at}, NULL,
-        ${join(
-          reviewColumns.map((name) => queue[name]),
-          ', ',
-        )})`,
-  )
-}
+export const addQueue: Command<Queue, void> = (tx, queue) => queues.insert(tx, [queue])
 
 interface QueueChange extends QueueKey {
   /** Null leaves a field as it is. */
@@ -118,12 +105,8 @@ export const changeQueue: Command<QueueChange, Queue> = async (tx, change) => {
     updated_at: now,
   }
   if (!hasSameTolerance(queue, changed)) await requireNothingCompared(tx, change)
-  const columns = ['name', 'description', 'scorer_refs', 'updated_at', ...reviewColumns] as const
-  const values = columns.map((column) => sql`${rawSql(column)} = ${changed[column]}`)
-  await tx.run(
-    sql`UPDATE annotation_queues SET ${join(values, ', ')}
-        WHERE project_id = ${queue.project_id} AND id = ${queue.id}`,
-  )
+  const columns = ['name', 'description', 'scorer_refs', 'updated_at', ...namesOf(reviewColumns)] as const
+  await queues.update(tx, changed, columns, sql`project_id = ${queue.project_id} AND id = ${queue.id}`)
   return changed
 }
 

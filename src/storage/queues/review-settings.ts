@@ -1,34 +1,17 @@
 import type { Adjudication, ReviewSettings } from '../../domain/queues/reviews.ts'
+import type { Columns, RowOf } from '../sql/columns.ts'
 
-/** The settings as columns of a queue. */
-export interface StoredReviewSettings {
-  annotators: number
-  /** A JSON list of users. */
-  reviewers: string
-  /** 0 or 1. */
-  blind: number
-  adjudication: Adjudication
-  /** A JSON list of users. */
-  adjudicators: string
-  /** A JSON object. */
-  tolerance: string
-}
+/** The settings as columns of a queue: lists of users, a flag, and tolerances by field. */
+export const reviewColumns = {
+  annotators: 'number',
+  reviewers: 'json',
+  blind: 'number',
+  adjudication: 'text',
+  adjudicators: 'json',
+  tolerance: 'json',
+} as const satisfies Columns
 
-export const reviewColumns = [
-  'annotators',
-  'reviewers',
-  'blind',
-  'adjudication',
-  'adjudicators',
-  'tolerance',
-] as const satisfies readonly (keyof StoredReviewSettings)[]
-
-/** Those that are JSON. */
-export const reviewLists: ReadonlySet<string> = new Set<keyof StoredReviewSettings>([
-  'reviewers',
-  'adjudicators',
-  'tolerance',
-])
+type StoredReviewSettings = RowOf<typeof reviewColumns>
 
 export const storedReviewSettings = (settings: ReviewSettings): StoredReviewSettings => ({
   annotators: settings.annotators,
@@ -43,7 +26,7 @@ export const reviewSettingsOf = (stored: StoredReviewSettings): ReviewSettings =
   annotators: Number(stored.annotators),
   reviewers: JSON.parse(stored.reviewers) as string[],
   blind: Number(stored.blind) === 1,
-  adjudication: stored.adjudication,
+  adjudication: stored.adjudication as Adjudication,
   adjudicators: JSON.parse(stored.adjudicators) as string[],
   tolerance: JSON.parse(stored.tolerance) as Record<string, number>,
 })

@@ -1,18 +1,28 @@
 import { type Grant, summaryOf } from '../../domain/roles.ts'
-import { sql } from '../sql/sql.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
+import { rawSql, sql } from '../sql/sql.ts'
+import { tableOf } from '../sql/table.ts'
 import type { Command, Reader } from '../transaction.ts'
 import { addUser } from './users.ts'
 
-/** What a new user is invited to. Times are microseconds. */
-export interface Invitation {
-  id: string
-  grants: Grant[]
+const shown = {
+  id: 'text',
+  grants: 'json',
   /** For whom it is, in the words of who made it. */
-  note: string
-  created_at: number
-  created_by: string
-  expires_at: number
-}
+  note: 'text',
+  created_at: 'time',
+  created_by: 'text',
+  expires_at: 'time',
+} as const satisfies Columns
+const invitations = tableOf('invitations', { ...shown, hash: 'text' })
+const columns = rawSql(namesOf(shown).join(', '))
+
+type Row = RowOf<typeof shown>
+
+/** What a new user is invited to. */
+export type Invitation = Omit<Row, 'grants'> & { grants: Grant[] }
+
+const invitationOf = (row: Row): Invitation => ({ ...row, grants: JSON.parse(row.grants) as Grant[] })
 
 /**
  * The secret itself is in the link only. False if the user already has `max` that can be accepted. What has expired is
@@ -22,25 +32,16 @@ export const addInvitation: Command<Invitation & { hash: string; max: number }, 
   tx,
   { max, ...invitation },
 ) => {
-  const { id, hash, grants, note, created_at, created_by, expires_at } = invitation
+  const { created_by, created_at } = invitation
   await tx.lock('invitations')
   await tx.run(sql`DELETE FROM invitations WHERE expires_at <= ${created_at}`)
   const open = await tx.all(
     sql`SELECT id FROM invitations WHERE created_by = ${created_by} AND accepted_at IS NULL LIMIT ${max}`,
   )
   if (open.length >= max) return false
-  await tx.run(
-    sql`INSERT INTO invitations (id, hash, grants, note, created_at, created_by, expires_at)
-        VALUES (${id}, ${hash}, ${JSON.stringify(grants)}, ${note}, ${created_at}, ${created_by}, ${expires_at})`,
-  )
+  await invitations.insert(tx, [{ ...invitation, grants: JSON.stringify(invitation.grants) }])
   return true
 }
-
-type Row = Omit<Invitation, 'grants'> & { grants: string }
-
-const invitationOf = (row: Row): Invitation => ({ ...row, grants: JSON.parse(row.grants) as Grant[] })
-
-const columns = sql`id, grants, note, created_at, created_by, expires_at`
 
 const pageRows = 500
 
