@@ -11,7 +11,6 @@ import { deleting } from './storage/deleting.ts'
 import { evaluationRuns } from './storage/evaluation-runs.ts'
 import { feedback } from './storage/feedback.ts'
 import { files } from './storage/files.ts'
-import { largestCalls } from './storage/largest.ts'
 import { merging } from './storage/merging.ts'
 import { mergingProperties } from './storage/merging-properties.ts'
 import { monitors } from './storage/monitors.ts'
@@ -26,15 +25,13 @@ import { reading } from './storage/reading.ts'
 import { responses } from './storage/responses.ts'
 import { search } from './storage/search.ts'
 import { storedCompletions } from './storage/stored-completions.ts'
-import { sumsOfCalls } from './storage/sums.ts'
 import { sweeping } from './storage/sweeping.ts'
 import { tables } from './storage/tables.ts'
-import { sumsOfTraces } from './storage/trace-sums.ts'
 import { usageAndAudit } from './storage/usage-and-audit.ts'
 import { values } from './storage/values.ts'
 import { writing } from './storage/writing.ts'
 
-// The record behaves the same on every driver.
+// The record behaves the same on every driver; its sums are in storage-sums.test.ts, which runs beside this file.
 for (const driver of allDrivers()) {
   describe(driver.name, () => {
     before(driver.start)
@@ -51,9 +48,6 @@ for (const driver of allDrivers()) {
     deleting(driver.shared)
     storedCompletions(driver.shared)
     sweeping(driver.open)
-    sumsOfCalls(driver.open)
-    sumsOfTraces(driver.open)
-    largestCalls(driver.open)
     reading(driver.shared)
     people(driver.open)
     prices(driver.shared)

@@ -1,8 +1,7 @@
 // Runs rings of tests: `node test/support/run.mjs [--long] [--record] [ring …]`, all without a name. `--record clients`
 // notes what ran, for the table of docs/clients.md. A process for each file spends most of its time on loading the app. So
 // the files of the rings that start nothing outside of their process share one, some at a time, and each of the others has
-// its own. The tests of a file run in its order in either case. The longest files come first, so that none of them runs
-// alone at the end (`node --test` would sort all by their names).
+// its own. The tests of a file run in its order in either case. The longest come first, so that none runs alone at last.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -18,6 +17,7 @@ const filesOfProcess = 12
 /** Those that take more than about a minute, by the times that are shown at the end of a run; the longest is first. */
 const longest = [
   'test/live/storage/random.long.test.ts',
+  'test/live/storage-sums.test.ts',
   'test/live/storage.test.ts',
   'test/live/crash.long.test.ts',
   'test/app/campaigns.long.test.ts',

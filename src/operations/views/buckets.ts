@@ -17,6 +17,7 @@ import {
   maxByCalls,
   maxByMeasure,
   maxGroups,
+  newestOf,
   readBuckets,
   topGroups,
   topValues,
@@ -46,19 +47,19 @@ export async function readFacets({ db, names }: Asked, caller: Caller, body: Fac
   await names.looksAt(body.project_id, body.fields ?? [])
   const time = now()
   const facets = []
-  for (const field of new Set(body.fields ?? usualFields)) {
+  const fields = new Set<string>(body.fields ?? usualFields)
+  const bounds = { most: maxValues, max: examinedCalls, sample: sampledCalls }
+  const groups = await topGroups(db, view, [...fields].filter(isGroupField), bounds, time)
+  for (const field of fields) {
     if (isSaidField(field)) {
-      const bounds = { most: maxValues, sample: sampledCalls }
       const { top, without, others, sampled } = await topFeedbackGroups(db, view, field, bounds, time)
       const none = without > 0 ? [{ value: null, count: without }] : []
       facets.push({ field, values: [...top, ...none], others, sampled })
       continue
     }
-    const isOwn = isGroupField(field)
-    const { top, total, sampled } = isOwn
-      ? await topGroups(db, view, field, { most: maxValues, max: examinedCalls }, time)
-      : await topValues(db, view, field, { most: maxValues, sample: sampledCalls }, time)
-    const values = isOwn
+    const own = groups.get(field as GroupField)
+    const { top, total, sampled } = own ?? (await topValues(db, view, field, bounds, time))
+    const values = own
       ? top.map(({ value, count }) => ({ value: shownValue(value), count }))
       : top.filter(({ value }) => value !== '')
     facets.push({
@@ -74,7 +75,7 @@ export async function readTimeBuckets({ db, names }: Asked, caller: Caller, body
   const time = now()
   // Includes what was written within this tick of the clock.
   const edges = edgesOf(body, monotonicNow())
-  const view = await callsViewOf(names, {
+  const whole = await callsViewOf(names, {
     project_id: body.project_id,
     filter: body.filter,
     query: body.query,
@@ -83,7 +84,8 @@ export async function readTimeBuckets({ db, names }: Asked, caller: Caller, body
   await names.looksAt(body.project_id, field === undefined ? [] : [field])
   const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
   const prices = body.costs ? await chartPrices(db, body.project_id, range) : undefined
-  const units = await readSums(db, view, { field, buckets: range, cuts: prices?.dates ?? [] }, time)
+  const units = await readSums(db, whole, { field, buckets: range, cuts: prices?.dates ?? [] }, time)
+  const { view, sampled } = units ? { view: whole, sampled: null } : await newestOf(db, whole, range, time)
   const usesSeveral = units?.some(({ figures }) => figures.usage.keys().some((model) => model.includes(', ')))
   const isSummed = units !== undefined && !(body.costs && field && usesSeveral)
   const top =
@@ -120,6 +122,7 @@ export async function readTimeBuckets({ db, names }: Asked, caller: Caller, body
         times: body.timed ? timesOf(some) : null,
         ...(costs && (costs.get(key) ?? { cost: null, unpriced: 0 })),
       })),
+    sampled,
     is_deriving: await isDeriving(db, body.project_id),
   }
 }

@@ -219,5 +219,10 @@ export const BucketsAnswer = answer('Calls by start time. Empty buckets are left
         ),
     }),
   ),
+  sampled: count
+    .nullable()
+    .describe(
+      'How many of the newest calls of the time range were looked at, where conditions need that of more than 100,000, or than 20,000 if they read JSON. Null if all were.',
+    ),
   is_deriving: isDeriving,
 })

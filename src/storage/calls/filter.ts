@@ -11,6 +11,8 @@ export interface CallsFilter extends Partial<Record<ListField, readonly string[]
   trace_roots_only?: boolean | null | undefined
   /** Roots, and of a turn of several answers of this server the one that ends it. */
   ends_only?: boolean | undefined
+  /** Microseconds. */
+  began_after?: number | undefined
 }
 
 const maxListLength = 1000
@@ -41,6 +43,7 @@ export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
   }
   if (filter.trace_roots_only) conditions.push(rawSql('parent_id IS NULL'))
   if (filter.ends_only) conditions.push(isEnd(dialect))
+  if (filter.began_after !== undefined) conditions.push(sql`started_at > ${filter.began_after}`)
   return conditions
 }
 

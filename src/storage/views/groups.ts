@@ -6,7 +6,7 @@ import { originOf } from '../calls/origin.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { groupValue } from '../sums/counting.ts'
 import { readSums } from '../sums/reading.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
@@ -18,17 +18,21 @@ import { summedGroups } from './summed-groups.ts'
 export const groupFields = ['op', 'model', 'status', 'user', 'origin'] as const
 export type GroupField = (typeof groupFields)[number]
 
-type GroupedCalls = Pick<Awaited<ReturnType<typeof narrowedQuery>>, 'projectId' | 'isFew'>
+type GroupedCalls = Pick<Awaited<ReturnType<typeof narrowedQuery>>, 'projectId' | 'isFew' | 'isNewest'>
 
 /**
  * The empty text stands for calls without a value. All these columns are in the index; for any other SQLite would open
  * each row. Roots below which a call has failed are therefore found once, and by the trace of each call only if it is one
  * of few that are known, or of the newest.
  */
-function groupOf(field: GroupField, { projectId: project, isFew }: GroupedCalls, dialect: Dialect): Sql {
+function groupOf(
+  field: GroupField,
+  { projectId: project, isFew, isNewest }: GroupedCalls,
+  dialect: Dialect,
+): Sql {
   switch (field) {
     case 'status':
-      if (isFew) return groupValue(field)
+      if (isFew || isNewest) return groupValue(field)
       return sql`CASE WHEN ended_at IS NULL THEN 'running' WHEN status = 'success' AND calls.id IN (${rootsOfFailed(project)}) THEN 'descendant_error'
         ELSE coalesce(status, '') END`
     case 'origin':
@@ -72,13 +76,20 @@ async function examinedSince(
   { projectId, narrowed, isFew }: Awaited<ReturnType<typeof narrowedQuery>>,
   max: number | undefined,
   now: number,
+  within: readonly Sql[] = [],
 ): Promise<number | undefined> {
   if (max === undefined || isFew || isLookedUp(view)) return undefined
   const { dialect } = db
   const times = allHolding(view.query)
     .filter((condition) => fieldsOf(condition).every((field) => field === 'started_at'))
     .map((condition) => compileCondition(condition, callFields(dialect, 'query'), dialect))
-  const range = { projectId, conditions: [...narrowed, ...times], order: [], limit: null, offset: 0 }
+  const range = {
+    projectId,
+    conditions: [...within, ...narrowed, ...times],
+    order: [],
+    limit: null,
+    offset: 0,
+  }
   const [last] = await allRows<{ started_at: number | string }>(
     db,
     sql`SELECT started_at ${matchingCalls(db, range, now)} ORDER BY started_at DESC LIMIT 1 OFFSET ${max}`,
@@ -86,35 +97,72 @@ async function examinedSince(
   return last && Number(last.started_at)
 }
 
+/** All others are in the rows of calls, and most of them in JSON. */
+const indexed =
+  /^(op|model|svc_user_id|wb_user_id|parent_id|origin|cost|started_at|ended_at|\w+_tokens|first_token_ms|summary\.weave\..*)$/
+
+/** A chart reads them several times. */
+const maxCharted = ({ query }: CallsView) =>
+  query === undefined || fieldsOf(query).every((field) => indexed.test(field)) ? 100_000 : 20_000
+
+/** The view of its newest calls that began between these times, and how many these are; null if all. */
+export async function newestOf(
+  db: BoundReader,
+  view: CallsView,
+  { from, end, max = maxCharted(view) }: { from: number; end: number; max?: number },
+  now: number,
+): Promise<{ view: CallsView; sampled: number | null }> {
+  const query = await narrowedQuery(db, { ...view, sort: [] }, now)
+  const within = sql`started_at >= ${from} AND started_at < ${end}`
+  const began_after = await examinedSince(db, view, query, max, now, [within])
+  if (began_after === undefined) return { view, sampled: null }
+  return { view: { ...view, filters: [...view.filters, { began_after }] }, sampled: max }
+}
+
 /**
  * The most frequent values among the calls of the view. Where sums do not know them, only the newest `max` calls are
- * looked at: a condition may need the JSON of each.
+ * looked at, once for all fields: a condition may need the JSON of each.
  */
 export async function topGroups(
   db: BoundReader,
   view: CallsView,
-  field: GroupField,
+  fields: readonly GroupField[],
   { most, max }: { most: number; max?: number },
   now: number,
-): Promise<Groups> {
-  const units = await readSums(db, view, { field }, now)
-  if (units !== undefined) return { ...summedGroups(units, most), sampled: null }
+): Promise<Map<GroupField, Groups>> {
+  const found = new Map<GroupField, Groups>()
+  for (const field of fields) {
+    const units = await readSums(db, view, { field }, now)
+    if (units !== undefined) found.set(field, { ...summedGroups(units, most), sampled: null })
+  }
+  const counted = fields.filter((field) => !found.has(field))
+  if (counted.length === 0) return found
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
   const since = await examinedSince(db, view, query, max, now)
   const conditions = [...(since === undefined ? [] : [sql`started_at > ${since}`]), ...query.conditions]
-  const group = groupOf(field, { ...query, isFew: query.isFew || since !== undefined }, db.dialect)
-  const values = sql`SELECT ${group} AS value ${matchingCalls(db, { ...query, conditions }, now)}`
-  const rows = await allRows<Group & { total: number }>(
-    db,
-    sql`SELECT value, count, sum(count) OVER () AS total
-        FROM (SELECT value, count(*) AS count FROM (${values}) AS matching GROUP BY value) AS counted
-        ORDER BY count DESC, value LIMIT ${most}`,
+  const calls = { ...query, isNewest: since !== undefined }
+  const values = counted.map((field) => sql`${groupOf(field, calls, db.dialect)} AS ${rawSql(`by_${field}`)}`)
+  const each = counted.map((field) =>
+    rawSql(
+      `SELECT '${field}' AS field, by_${field} AS value, count(*) AS count FROM matching GROUP BY value`,
+    ),
   )
-  return {
-    top: rows.map(({ value, count }) => ({ value, count })),
-    total: Number(rows[0]?.total ?? 0),
-    sampled: since === undefined || max === undefined ? null : max,
+  const rows = await allRows<Group & { field: GroupField; total: number }>(
+    db,
+    sql`WITH matching AS MATERIALIZED (SELECT ${join(values, ', ')} ${matchingCalls(db, { ...query, conditions }, now)})
+        SELECT field, value, count, total FROM (
+          SELECT field, value, count, sum(count) OVER (PARTITION BY field) AS total,
+            row_number() OVER (PARTITION BY field ORDER BY count DESC, value) AS place
+          FROM (${join(each, ' UNION ALL ')}) AS counted
+        ) AS placed WHERE place <= ${most} ORDER BY place`,
+  )
+  const byField = Map.groupBy(rows, ({ field }) => field)
+  for (const field of counted) {
+    const top = (byField.get(field) ?? []).map(({ value, count }) => ({ value, count }))
+    const total = Number(byField.get(field)?.[0]?.total ?? 0)
+    found.set(field, { top, total, sampled: since === undefined || max === undefined ? null : max })
   }
+  return found
 }
 
 /** Groups of a chart: the largest by their calls, and those beside them that are the largest by another measure. */

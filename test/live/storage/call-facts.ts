@@ -10,7 +10,7 @@ import { isDeriving } from '../../../src/storage/calls/underived.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { boundTo } from '../../../src/storage/transaction.ts'
-import { readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
+import { newestOf, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
 import { histogramSize } from '../../../src/storage/views/histogram.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
@@ -287,10 +287,18 @@ export function callFacts(open: Driver['open']): void {
       )
       await db.write('upsertCalls', calls)
       const groups = (query: Expression | undefined, max: number) =>
-        topGroups(boundTo(db, signal), { ...view(project), query }, 'status', { most: 1, max }, startedAt)
-      const of = (count: number, sampled: number | null) => ({
-        ...{ top: [{ value: 'success', count }], total: count, sampled },
-      })
+        topGroups(
+          boundTo(db, signal),
+          { ...view(project), query },
+          ['status', 'op'],
+          { most: 1, max },
+          startedAt,
+        )
+      const of = (count: number, sampled: number | null) =>
+        new Map([
+          ['status', { top: [{ value: 'success', count }], total: count, sampled }],
+          ['op', { top: [{ value: facts.op, count }], total: count, sampled }],
+        ])
       const used: Expression = {
         ...{ op: 'compare', by: 'lt', path: 'query', left: { op: 'field', field: 'input_tokens' } },
         right: { op: 'literal', literal: { kind: 'number', value: 5, text: '5' } },
@@ -306,6 +314,19 @@ export function callFacts(open: Driver['open']): void {
       assert.deepEqual(await groups(early, 4), of(4, 4))
       // What an index finds is found wherever it is.
       assert.deepEqual(await groups(equals('trace_id', 'trace 0'), 4), of(5, null))
+      const edges = [startedAt, startedAt + 8]
+      const charted = async (query: Expression, max: number) => {
+        const range = { from: startedAt, end: startedAt + 8, max }
+        const newest = await newestOf(boundTo(db, signal), { ...view(project), query }, range, startedAt)
+        if (newest.sampled === null) return undefined
+        const by = { field: 'status', values: ['success'] } as const
+        const parts = await readBuckets(boundTo(db, signal), { ...newest.view, edges, by }, startedAt)
+        return parts.map(({ group, count }) => [group, count])
+      }
+      assert.deepEqual(await charted(used, 4), [['success', 4]])
+      assert.deepEqual(await charted(early, 4), [['success', 4]])
+      assert.deepEqual(await charted(used, 8), undefined)
+      assert.deepEqual(await charted(equals('trace_id', 'trace 0'), 4), undefined)
     })
 
     test('are counted by group and time', async (t) => {
@@ -324,8 +345,12 @@ export function callFacts(open: Driver['open']): void {
         ),
       )
       await db.write('upsertCalls', [startPart(project, 'running', { started_at: startedAt + 2 })])
-      const groups = await topGroups(boundTo(db, signal), view(project), 'status', { most: 1 }, startedAt)
-      assert.deepEqual(groups, { top: [{ value: 'success', count: 4 }], total: 5, sampled: null })
+      const groups = await topGroups(boundTo(db, signal), view(project), ['status'], { most: 1 }, startedAt)
+      assert.deepEqual(groups.get('status'), {
+        top: [{ value: 'success', count: 4 }],
+        total: 5,
+        sampled: null,
+      })
       const asked = { ...view(project), edges: [startedAt, startedAt + 1, startedAt + 3, startedAt + 4] }
       const by = { field: 'op', values: [facts.op] } as const
       const parts = await readBuckets(boundTo(db, signal), { ...asked, by, timed: 'latency' }, startedAt)

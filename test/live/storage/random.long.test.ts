@@ -1,4 +1,4 @@
-/** Random calls, sums and pages in full: see test/support/campaign-share.ts. The other tests of them are in storage.test.ts. */
+/** Random calls, sums and pages in full: see test/support/campaign-share.ts. The other tests of them are in storage*.test.ts. */
 import { after, before, describe } from 'node:test'
 import { allDrivers } from '../../support/drivers.ts'
 import { largestAfterWrites } from './largest.ts'

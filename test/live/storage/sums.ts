@@ -170,12 +170,13 @@ function totals(parts: readonly BucketPart[]) {
 
 async function sumsAreCounts(db: Database, project: string, now: number): Promise<void> {
   for (const view of [viewOf(project, true), viewOf(project, false)]) {
+    const together = await topGroups(boundTo(db, signal), withoutSums(view), groupFields, { most: 50 }, now)
     for (const field of groupFields) {
       const sums = await readSums(boundTo(db, signal), view, { field }, now)
       assert.ok(sums, 'sums answer')
       assert.deepEqual(
-        await topGroups(boundTo(db, signal), view, field, { most: 50 }, now),
-        await topGroups(boundTo(db, signal), withoutSums(view), field, { most: 50 }, now),
+        (await topGroups(boundTo(db, signal), view, [field], { most: 50 }, now)).get(field),
+        together.get(field),
         field,
       )
     }

@@ -102,7 +102,7 @@ function readsOf(record: Database, view: CallsView) {
     'a count': () => countLightCalls(boundTo(db, signal), view, 10, now),
     statistics: () => statsOfCalls(boundTo(db, signal), view, now),
     'an export': () => all(callPages(boundTo(db, signal), view, undefined, now)),
-    groups: () => topGroups(boundTo(db, signal), view, 'op', { most: 10 }, now),
+    groups: () => topGroups(boundTo(db, signal), view, ['op'], { most: 10 }, now),
     'groups of a chart': () =>
       largestGroups(boundTo(db, signal), view, { ...range, field: 'op', costs: true }, now),
     'values inside': () => topValues(boundTo(db, signal), view, 'inputs.customer', bounds, now),

@@ -22,6 +22,7 @@ const buckets = names.map(
 const answer = {
   groups: names.map((value) => ({ value, is_others: false })),
   buckets,
+  sampled: null,
   is_deriving: false,
 }
 const linesOf = (name: string) => {

@@ -16,7 +16,7 @@ import { type ChartView, type GroupField, readBuckets } from '../../server/chart
 import { followEvents } from '../../server/events.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
-import { countOf } from '../../value/units.ts'
+import { countOf, countText } from '../../value/units.ts'
 import { FilterBar, FilterText } from '../calls/filter-bar.tsx'
 import { parseQuery } from '../calls/parse-query.ts'
 import { Chart } from './chart.tsx'
@@ -181,6 +181,11 @@ export function ChartsScreen({ project }: { project: string }) {
       {!error.value && there === undefined && <Skeleton rows={8} />}
       {there?.of.latency.is_deriving && (
         <p class="muted note">Older calls are still being read, so numbers may grow.</p>
+      )}
+      {there?.of.latency.sampled != null && (
+        <p class="muted note">
+          Counts cover the newest {countText(there.of.latency.sampled)} calls of this range.
+        </p>
       )}
       {isEmpty && (
         <Empty title="No calls in this time range">
