@@ -1,7 +1,7 @@
 import { setSearch } from '../router.ts'
 import { useLoading } from '../server/loading.ts'
 import { type CallsScope, readFacets } from '../server/views.ts'
-import { countOf } from '../value/units.ts'
+import { countText } from '../value/units.ts'
 
 interface Props {
   /** The calls of the filter, whatever they were made for; undefined where they are not counted. */
@@ -21,13 +21,13 @@ export function OriginSwitch({ meant, isOn }: Props) {
   )
   const isNeeded = meant === undefined || count > 0 || isOn
   return (
-    <label class={isNeeded ? 'check' : 'check is-unseen'}>
+    <label class={isNeeded ? 'check' : 'check is-unseen'} title="Calls that they made">
       <input
         type="checkbox"
         checked={isOn}
         onChange={({ currentTarget }) => setSearch({ judged: currentTarget.checked ? '1' : undefined })}
       />
-      {count > 0 ? `Show ${countOf(count, 'call')} of judges and evaluations` : 'Show judges and evaluations'}
+      Show {count > 0 && `${countText(count)} of `}judges and evaluations
     </label>
   )
 }
