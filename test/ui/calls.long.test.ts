@@ -69,7 +69,7 @@ test('at 1440 px the controls above the list are one row, below a filter with ro
   const { page, problems } = await open(t, calls, { viewport: { width: 1440, height: 900 } })
   await page.getByText(/^\d+ calls$/).waitFor()
   const tops = await page
-    .locator('.filter-bar > :not(.filter-field)')
+    .locator('.filter-bar > :not(.filter-field, .hidden-text)')
     .evaluateAll((controls) =>
       controls
         .map((one) => one.getBoundingClientRect())
