@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { base } from './base.ts'
+import type { Named } from './palette/names.ts'
 import { Palette } from './palette/palette.tsx'
 import { ConfirmDialog } from './parts/confirm-dialog.tsx'
 import { ErrorBoundary } from './parts/error-boundary.tsx'
@@ -85,7 +86,8 @@ export function Shell() {
     const current = places.current?.querySelector('[aria-current]')
     current?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [here.screen, openClass.value])
-  useEffect(followHeading, [])
+  const recent = useRef(new Map<string, Named>()).current
+  useEffect(() => followHeading(recent), [])
   return (
     <>
       <header class="top">
@@ -158,7 +160,7 @@ export function Shell() {
       </ErrorBoundary>
       {front === 'palette' && (
         <Palette
-          pasted={pasted}
+          {...{ recent, pasted }}
           onClose={() => setFront(undefined)}
           showKeys={() => setFront('keys')}
           signOut={leave}
@@ -269,13 +271,21 @@ function Screen({ here }: { here: Route }) {
 }
 
 /** Tabs, bookmarks and the history call a screen by its heading. */
-function followHeading(): () => void {
+function followHeading(recent: Map<string, Named>): () => void {
   const read = () => {
     const heading = document.querySelector('main h1')?.textContent.trim().slice(0, 120) ?? ''
     const here = route.value
     const project = 'project' in here && !heading.includes(here.project) ? here.project : ''
     const title = [heading, project, 'Heddle'].filter(Boolean).join(' · ')
     if (document.title !== title) document.title = title
+    if (heading === '') return
+    const { pathname, search: asked } = location
+    recent.delete(pathname)
+    recent.set(pathname, {
+      text: heading,
+      hint: ['recent', project].filter(Boolean).join(', '),
+      path: pathname + asked,
+    })
   }
   read()
   const observer = new MutationObserver(read)

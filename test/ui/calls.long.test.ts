@@ -63,17 +63,21 @@ test('behind the open facets the list keeps the width of the screen', { skip }, 
   assert.deepEqual(problems, [])
 })
 
-test('at 1440 px the controls above the list are one row', { skip }, async (t) => {
+test('at 1440 px the controls above the list are one row, below a filter with room for a query', {
+  skip,
+}, async (t) => {
   const { page, problems } = await open(t, calls, { viewport: { width: 1440, height: 900 } })
   await page.getByText(/^\d+ calls$/).waitFor()
   const tops = await page
-    .locator('.filter-bar > *')
+    .locator('.filter-bar > :not(.filter-field, .hidden-text)')
     .evaluateAll((controls) =>
       controls
         .map((one) => one.getBoundingClientRect())
         .flatMap(({ height, bottom, top }) => (height > 0 ? (top + bottom) / 2 : [])),
     )
   assert.ok(Math.max(...tops) - Math.min(...tops) < 16, tops.join())
+  const field = await page.locator('.filter-field').boundingBox()
+  assert.ok((field?.width ?? 0) > 420, JSON.stringify(field))
   assert.deepEqual(problems, [])
 })
 

@@ -122,16 +122,19 @@ function findLayoutFaults(): string[] {
   if (above > (list?.matches('.rows-grid') ? 220 : 160)) found.push(`the head takes ${Math.round(above)} px`)
   const filter = document.querySelector('.filter-field')
   const room = filter?.getBoundingClientRect().width ?? 0
-  if (filter && isShown(filter) && room < 250) found.push(`the filter has ${Math.round(room)} px`)
+  if (filter && isShown(filter) && room < (filter.closest('.calls') && innerWidth > 1024 ? 420 : 250))
+    found.push(`the filter has ${Math.round(room)} px`)
   for (const [form, parts] of [
     ['.run-settings', 'label'],
     ['.audit-filter', innerWidth < 736 ? 'input' : 'none'],
   ] as const) {
-    const lefts = [...document.querySelectorAll(`${form} ${parts}`)].map((part) =>
-      Math.round(
-        part.getBoundingClientRect().left - (part.closest(form) as Element).getBoundingClientRect().left,
-      ),
-    )
+    const lefts = [...document.querySelectorAll(`${form} ${parts}`)]
+      .filter(isShown)
+      .map((part) =>
+        Math.round(
+          part.getBoundingClientRect().left - (part.closest(form) as Element).getBoundingClientRect().left,
+        ),
+      )
     if (new Set(lefts).size > 1) found.push(`a form is ragged: ${form}: ${lefts}`)
   }
   for (const cell of document.querySelectorAll('main td')) {

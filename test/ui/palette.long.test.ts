@@ -110,6 +110,23 @@ test('what can be made or exported is a command', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
+test('without a word come the last places, then those of the project, and no export', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/objects`)
+  await page.getByRole('link', { name: 'capitals', exact: true }).click()
+  await page.getByRole('heading', { name: 'capitals' }).waitFor()
+  await page.getByRole('link', { name: 'Calls', exact: true }).click()
+  await page.getByRole('button', { name: 'Export JSONL' }).waitFor()
+  await page.keyboard.press('Control+k')
+  const choices = page.getByRole('dialog', { name: 'Go to' }).getByRole('option')
+  await choices.getByText('capitals').waitFor()
+  const texts = await choices.locator('span:first-child').allInnerTexts()
+  assert.deepEqual(texts.slice(0, 4), ['capitals', 'Objects', 'Calls', 'Conversations'])
+  assert.equal(texts.filter((text) => text.startsWith('Export')).length, 0)
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/data/capitals')
+  assert.deepEqual(problems, [])
+})
+
 test('who may make nothing has no command for it', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/${project}/calls`)
   await page.keyboard.press('Control+k')

@@ -131,7 +131,7 @@ test('the keyboard moves through the items of a queue, and a filter shows one st
   await page.getByRole('checkbox', { name: 'On' }).click()
   await page.getByRole('checkbox', { name: 'Paused' }).waitFor()
   await page.getByRole('button', { name: 'Delete rule' }).click()
-  await page.getByRole('button', { name: 'Delete rule', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByText('No rules yet').waitFor()
   assert.deepEqual(problems, [])
 })

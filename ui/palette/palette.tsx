@@ -21,6 +21,8 @@ interface Choice {
 }
 
 interface Props {
+  /** What the user was at, by its address, the latest last. */
+  recent: ReadonlyMap<string, Named>
   onClose(): void
   showKeys(): void
   signOut(): void
@@ -28,8 +30,11 @@ interface Props {
   pasted?: string
 }
 
+/** More would hide the places of the project. */
+const maxRecent = 3
+
 /** The command palette: goes anywhere, runs any command, and finds what a pasted id names. */
-export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
+export function Palette({ recent, onClose, showKeys, signOut, pasted = '' }: Props) {
   const [text, setText] = useState(pasted)
   const [at, setAt] = useState(0)
   const { value } = useLoading((signal) => readProjects(projectsAtOnce, signal), [])
@@ -44,8 +49,12 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   const goTo = (to: string) => () => navigate(to)
   const choiceOf = ({ text: name, hint, path }: Named): Choice => ({ text: name, hint, run: goTo(path) })
   const places: Named[] = [
+    ...(project === undefined ? [] : screensOf(project)),
+    ...(may('infer')
+      ? [{ text: 'Playground', hint: 'ask the model', path: paths.play(project ? { p: project } : {}) }]
+      : []),
     { text: 'Projects', hint: 'go', path: paths.projects },
-    ...(project === undefined ? [] : [...screensOf(project), ...formsOf(project)]),
+    ...(project === undefined ? [] : formsOf(project)),
     ...(may('administer')
       ? [{ text: 'Invite', hint: 'a link for a new user', path: `${paths.invitations}?new=-` }]
       : []),
@@ -55,9 +64,6 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
       hint: `saved view, ${view.screen}`,
       path: viewPath(readable as string, view),
     })),
-    ...(may('infer')
-      ? [{ text: 'Playground', hint: 'ask the model', path: paths.play(project ? { p: project } : {}) }]
-      : []),
     { text: 'Engine', hint: 'models and running answers', path: paths.engine },
     { text: 'My keys', hint: 'and the theme', path: paths.me },
     ...serverLists().map(({ name, fullName = name, path }) => ({
@@ -68,7 +74,6 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   ]
   const exportsHere = useMemo(exportsOfScreen, [])
   const acts: Choice[] = [
-    ...exportsHere,
     ...places.map(choiceOf),
     ...themes.map((name) => ({
       text: `Theme: ${name}`,
@@ -80,6 +85,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
     { text: 'Keyboard shortcuts', hint: 'for this screen', run: showKeys },
     { text: 'API reference', hint: '/docs', run: () => location.assign(`${base}/docs`) },
     { text: 'Sign out', hint: '', run: signOut },
+    ...exportsHere,
   ]
   const wanted = text.trim()
   const isNamed = wanted !== ''
@@ -87,6 +93,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
     async (signal) => (isNamed ? findNames(project, signal) : []),
     [isNamed, project],
   ).value
+  const left = [...recent].filter(([path]) => path !== location.pathname).map(([, place]) => choiceOf(place))
   const fitting = [...acts, ...(named ?? []).map(choiceOf)].filter(({ text: name }) =>
     name.toLowerCase().includes(wanted.toLowerCase()),
   )
@@ -105,6 +112,7 @@ export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
   const choices = [
     ...meant.map(choiceOf),
     ...guessedChoices(wanted, project, names),
+    ...(isNamed ? [] : left.slice(-maxRecent).toReversed()),
     ...fitting.slice(0, 12),
     ...(isLookedFor ? [] : searchFor(wanted, readable)),
   ]

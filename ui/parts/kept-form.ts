@@ -11,14 +11,17 @@ export function useKeptForm<T extends object>(form: string, first: (kept: Partia
   return {
     value,
     change(changes: Partial<T>): void {
-      const next = { ...value, ...changes }
-      setValue(next)
-      try {
-        storage?.setItem(name, JSON.stringify(next))
-      } catch {
-        // More than the browser can keep lasts as long as its screen.
-        storage?.removeItem(name)
-      }
+      // Two changes may come before the form is drawn again.
+      setValue((current) => {
+        const next = { ...current, ...changes }
+        try {
+          storage?.setItem(name, JSON.stringify(next))
+        } catch {
+          // More than the browser can keep lasts as long as its screen.
+          storage?.removeItem(name)
+        }
+        return next
+      })
     },
     drop: () => storage?.removeItem(name),
   }

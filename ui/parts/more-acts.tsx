@@ -1,9 +1,15 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
+interface Props {
+  /** What is set in there is seen. */
+  isSet?: boolean
+  children: ComponentChildren
+}
+
 /** What is seldom done: on a narrow screen one click away, so that a head does not take the place of its list. */
-export function MoreActs({ children }: { children: ComponentChildren }) {
-  const [isOpen, setOpen] = useState(false)
+export function MoreActs({ isSet = false, children }: Props) {
+  const [isOpen, setOpen] = useState(isSet)
   return (
     <>
       <button type="button" class="more-switch" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>

@@ -21,13 +21,13 @@ export function OriginSwitch({ meant, isOn }: Props) {
   )
   const isNeeded = meant === undefined || count > 0 || isOn
   return (
-    <label class={isNeeded ? 'check' : 'check is-unseen'}>
+    <label class={isNeeded ? 'check' : 'check is-unseen'} title="Calls that they made">
       <input
         type="checkbox"
         checked={isOn}
         onChange={({ currentTarget }) => setSearch({ judged: currentTarget.checked ? '1' : undefined })}
       />
-      {count > 0 ? `${countText(count)} of judges and evaluations` : 'Judges and evaluations'}
+      Show {count > 0 && `${countText(count)} of `}judges and evaluations
     </label>
   )
 }

@@ -174,9 +174,9 @@ export function CallsScreen({ project }: { project: string }) {
           <button type="button" class="facets-switch" aria-pressed={hasFacets} onClick={turnFacets}>
             Facets
           </button>
-          <SavedViews project={project} screen="calls" />
           <ColumnChooser shown={shown} meant={meant} />
           <MoreActs>
+            <SavedViews project={project} screen="calls" />
             <AlertLink {...{ project, text }} />
             <AskAgain view={view} count={count} />
             {mayWrite && (

@@ -5,6 +5,7 @@ import { live } from '../../export/contents.ts'
 import { ofApplication, showsAllOrigins } from '../../filter/origin.ts'
 import { unpricedText } from '../../parts/cost.tsx'
 import { useListPosition, useScrollRestoration } from '../../parts/list-position.ts'
+import { MoreActs } from '../../parts/more-acts.tsx'
 import { OriginSwitch } from '../../parts/origin-switch.tsx'
 import { RootsSwitch } from '../../parts/roots-switch.tsx'
 import { SavedViews } from '../../parts/saved-views.tsx'
@@ -163,18 +164,20 @@ export function ChartsScreen({ project }: { project: string }) {
               </option>
             ))}
           </select>
-          <SavedViews project={project} screen="charts" />
-          <RootsSwitch roots={roots} />
-          {there && (
-            <ExportButton
-              what="charts"
-              load={async () =>
-                (await import('../../export/all.ts')).exportOfCharts(viewOf, there.range, asked)
-              }
-              hasKey
-            />
-          )}
-          <OriginSwitch meant={whole} isOn={isAll} />
+          <MoreActs>
+            <SavedViews project={project} screen="charts" />
+            <RootsSwitch roots={roots} />
+            {there && (
+              <ExportButton
+                what="charts"
+                load={async () =>
+                  (await import('../../export/all.ts')).exportOfCharts(viewOf, there.range, asked)
+                }
+                hasKey
+              />
+            )}
+            <OriginSwitch meant={whole} isOn={isAll} />
+          </MoreActs>
         </Fragment>
       </div>
       {error.value && <Failed error={error.value} retry={() => void charts.reload()} />}

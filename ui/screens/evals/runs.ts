@@ -12,7 +12,8 @@ import { fieldOf } from '../../value/scores.ts'
 const pageSize = 50
 
 /** The evaluations of a project: each call of `more` reads further ones. At first at least `wanted` are read. */
-export function createRuns(project: string, wanted = 0) {
+export function createRuns(project: string, first = 0) {
+  let wanted = first
   const rows = signal<readonly EvaluationRow[] | undefined>(undefined)
   const total = signal(0)
   const summaries = signal<ReadonlyMap<string, EvaluationSummary>>(new Map())
@@ -62,12 +63,22 @@ export function createRuns(project: string, wanted = 0) {
     costs.value = new Map([...costs.value, ...found])
   }
 
-  const more = () => guarded(readMore)
+  let reading: Promise<void> | undefined
+  const more = () => {
+    reading ??= guarded(readMore).finally(() => {
+      reading = undefined
+    })
+    return reading
+  }
   void more()
   return {
     ...{ rows, isShort, total, summaries, costs, error, more },
     /** Repeats only the request that failed. */
     retry: () => guarded(owed.length > 0 ? readFigures : readMore),
+    all: () => {
+      wanted = Number.POSITIVE_INFINITY
+      return more()
+    },
     close: () => closing.abort(),
   }
 }

@@ -45,6 +45,9 @@ export function EvalsScreen({ project }: { project: string }) {
   // Until summaries are there, the scores are not known.
   const problem = runs.summaries.value.size > 0 ? filter.problem : undefined
   const shown = inOrder(known ?? [], sort).filter(filter.fits)
+  /** What is asked for is known of all runs only once they are loaded. */
+  const isOfLoaded =
+    (sort.field !== 'Started' || wanted !== '') && rows !== undefined && rows.length < runs.total.value
   const isLoaded = rows !== undefined && !runs.isShort()
   const keepPlace = useScrollRestoration(kept, { scroller, isLoaded, active, rows: rows?.length ?? 0 })
   const toggle = (id: string | undefined) => {
@@ -89,12 +92,14 @@ export function EvalsScreen({ project }: { project: string }) {
         <span class="muted">
           {rows !== undefined &&
             rows.length > 0 &&
-            `${countText(shown.length)} of ${countText(runs.total.value)}`}
-          {(sort.field !== 'Started' || wanted !== '') &&
-            (rows?.length ?? 0) < runs.total.value &&
-            `, from the newest ${countText(rows?.length ?? 0)}`}
+            `${countText(shown.length)} of ${isOfLoaded ? 'the newest ' : ''}${countText(isOfLoaded ? rows.length : runs.total.value)}`}
           {scores.length < common.length && `, ${scores.length} of ${countText(common.length)} scores`}
         </span>
+        {isOfLoaded && (
+          <button type="button" title="Older runs are not loaded yet" onClick={() => void runs.all()}>
+            Load all {countText(runs.total.value)}
+          </button>
+        )}
         {rows !== undefined && rows.length > 0 && (
           <>
             <NameFilter

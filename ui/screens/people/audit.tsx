@@ -1,5 +1,6 @@
 import { ListTable } from '../../parts/list-table.tsx'
 import { PeopleHead } from '../../parts/lists-head.tsx'
+import { MoreActs } from '../../parts/more-acts.tsx'
 import { OlderPages } from '../../parts/older-pages.tsx'
 import { Time } from '../../parts/time.tsx'
 import { search, setSearch } from '../../router.ts'
@@ -8,10 +9,13 @@ import { useLoading } from '../../server/loading.ts'
 import { type Grant, grantsText } from '../../server/people.ts'
 import { countText, timeText } from '../../value/units.ts'
 
-const filters = { actor: 'Who', action: 'What', from: 'From', until: 'Until' }
-type Filter = keyof typeof filters
-
-const names = Object.keys(filters) as Filter[]
+const filters = [
+  ['actor', 'Who', { placeholder: 'anybody' }],
+  ['action', 'What', { placeholder: 'user. or key.add' }],
+  ['from', 'From', { type: 'date' }],
+  ['until', 'Until', { type: 'date' }],
+] as const
+const names = filters.map(([name]) => name)
 
 /** Who did what on the server, the latest first. The filter is in the address. */
 export function AuditScreen() {
@@ -32,6 +36,12 @@ export function AuditScreen() {
     },
     [...texts, before],
   )
+  const fields = filters.map(([name, label, kind], index) => (
+    <span key={name} class="in-line">
+      <label for={`audit-${name}`}>{label}</label>
+      <input id={`audit-${name}`} {...{ name, ...kind }} defaultValue={texts[index]} />
+    </span>
+  ))
   return (
     <main class="screen sheet quality">
       <PeopleHead title="Audit" />
@@ -44,19 +54,8 @@ export function AuditScreen() {
           setSearch({ ...changes, before: undefined }, { replaces: false })
         }}
       >
-        {names.map((name, index) => {
-          const field = { id: `audit-${name}`, name, defaultValue: texts[index] ?? '' }
-          return (
-            <span key={name} class="in-line">
-              <label for={field.id}>{filters[name]}</label>
-              {name === 'from' || name === 'until' ? (
-                <input {...field} type="date" />
-              ) : (
-                <input {...field} placeholder={name === 'action' ? 'user. or key.add' : 'anybody'} />
-              )}
-            </span>
-          )
-        })}
+        {fields.slice(0, 2)}
+        <MoreActs isSet={texts.slice(2).join('') !== ''}>{fields.slice(2)}</MoreActs>
         <button type="submit">Filter</button>
       </form>
       <ListTable

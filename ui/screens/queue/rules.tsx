@@ -1,7 +1,5 @@
-import { useState } from 'preact/hooks'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { Empty, Failed, Problem, Skeleton } from '../../parts/states.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
+import { Problem } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useWork } from '../../parts/work.ts'
 import { useLoading } from '../../server/loading.ts'
@@ -12,85 +10,47 @@ import { NewRuleForm } from './new-rule.tsx'
 
 /** The rules that add calls to the queue as they end. */
 export function Rules({ project, queue, mayWrite }: { project: string; queue: string; mayWrite: boolean }) {
-  const { value, error, reload } = useLoading((signal) => readRules(project, queue, signal), [project, queue])
+  const loaded = useLoading((signal) => readRules(project, queue, signal), [project, queue])
   const { failure, work } = useWork()
-  const [leaving, setLeaving] = useState<QueueRule>()
-  if (error) return <Failed error={error} retry={reload} />
-  if (value === undefined) return <Skeleton rows={4} />
+  const { reload } = loaded
   return (
     <div class="in-panel rules">
-      {value.length === 0 ? (
-        <Empty title="No rules yet">
-          <p>A rule adds each call that it matches, as the call ends.</p>
-        </Empty>
-      ) : (
-        <div class="scrolled">
-          <table class="table">
-            <thead>
-              <tr>
-                <th scope="col">Adds</th>
-                <th scope="col">Filter</th>
-                <th scope="col">Created by</th>
-                <th scope="col">Created</th>
-                <th scope="col">Status</th>
-                <th scope="col">
-                  <span class="hidden-text">Delete</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {value.map((rule) => (
-                <tr key={rule.id}>
-                  <td>{pickText(rule)}</td>
-                  <td>{filterText(rule)}</td>
-                  <td>{rule.created_by}</td>
-                  <td>
-                    <Time at={rule.created_at} />
-                  </td>
-                  <td>
-                    <label class="check">
-                      <input
-                        type="checkbox"
-                        checked={!rule.paused}
-                        disabled={!mayWrite}
-                        onChange={() =>
-                          void work(() => pauseRule(project, queue, rule.id, !rule.paused).then(reload))
-                        }
-                      />
-                      {rule.paused ? 'Paused' : 'On'}
-                    </label>
-                  </td>
-                  <td class="is-number">
-                    {mayWrite && (
-                      <button
-                        type="button"
-                        class="icon-button"
-                        aria-label={`Delete rule: ${pickText(rule)}`}
-                        onClick={() => setLeaving(rule)}
-                      >
-                        <Icon name="trash" />
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <ListTable
+        label="Rules"
+        {...{ loaded }}
+        keyOf={({ id }) => id}
+        columns={{
+          Adds: pickText,
+          Filter: filterText,
+          'Created by': ({ created_by: by }) => by,
+          Created: ({ created_at: at }) => <Time at={at} />,
+          Status: ({ id, paused }) => (
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={!paused}
+                disabled={!mayWrite}
+                onChange={() => void work(() => pauseRule(project, queue, id, !paused).then(reload))}
+              />
+              {paused ? 'Paused' : 'On'}
+            </label>
+          ),
+        }}
+        acts={(rule) => [
+          mayWrite && {
+            name: 'Delete',
+            of: `rule: ${pickText(rule)}`,
+            ask: 'It adds no more calls. Those that it has added stay.',
+            run: () => existedUntilDeleted(deleteRule(project, queue, rule.id)),
+          },
+        ]}
+        empty="No rules yet"
+      >
+        <p>A rule adds each call that it matches, as the call ends.</p>
+      </ListTable>
       <Problem text={failure?.message} />
-      {mayWrite && <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(reload)} />}
-      {leaving && (
-        <ConfirmDialog
-          title="Delete rule?"
-          text="It adds no more calls. Those that it has added stay."
-          yes="Delete rule"
-          onYes={async () => {
-            await existedUntilDeleted(deleteRule(project, queue, leaving.id))
-            reload()
-          }}
-          onClose={() => setLeaving(undefined)}
-        />
+      {loaded.value && mayWrite && (
+        <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(reload)} />
       )}
     </div>
   )

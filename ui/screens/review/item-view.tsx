@@ -64,6 +64,7 @@ export function ItemView({ project, held: { item, call }, isWhole, onWhole }: Pr
 
 export function ShownFields({ call, fields }: { call: JsonNode; fields: readonly string[] }) {
   const exception = stringOf(nodeAt(call, 'exception'))
+  const answered = useMemo(() => conversationIn(call)?.answered ?? [], [call])
   return (
     <div class="asked-about">
       {exception !== undefined && <pre class="exception">{exception}</pre>}
@@ -73,7 +74,11 @@ export function ShownFields({ call, fields }: { call: JsonNode; fields: readonly
         fields.map((field) => (
           <section key={field}>
             <h2>{field}</h2>
-            <Shown node={nodeAt(call, ...stepsOf(field))} />
+            {field === 'output' && answered.length > 0 ? (
+              <Chat asked={[]} answered={answered} />
+            ) : (
+              <Shown node={nodeAt(call, ...stepsOf(field))} />
+            )}
           </section>
         ))
       )}
