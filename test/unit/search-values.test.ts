@@ -155,7 +155,7 @@ test('groups, charts, exports and conversations look up the calls that have a va
   const threads = { ...view, threads: undefined, after: undefined, before: undefined }
   const reads = {
     groups: async () =>
-      (await topGroups(boundTo(db, signal), view, ['op'], { most: 10 }, startedAt)).get('op')?.top,
+      (await topGroups(boundTo(db, signal), view, ['op'], { most: 10 }, startedAt)).get('op')?.top ?? [],
     buckets: () => readBuckets(boundTo(db, signal), { ...view, edges }, startedAt),
     export: () => Array.fromAsync(callPages(boundTo(db, signal), view, undefined, startedAt)),
     conversations: () => Array.fromAsync(streamThreads(boundTo(db, signal), threads, startedAt)),
