@@ -108,7 +108,7 @@ keyword of a later draft applies in an earlier one too.
 |---|---|
 ${rowsOf(honoured)}
 
-**Negation** (\`not\`, \`if\`, branches of \`oneOf\` that could hold at the same time) works for everything except \`uniqueItems\`,
+**Negation** (\`not\`, \`if\`, branches of \`oneOf\` that could hold together) works for everything except \`uniqueItems\`,
 \`additionalItems\`, \`unevaluatedProperties\` next to other schemas, \`contains\` with counts, non-empty lists or objects in \`enum\` and
 \`const\`, and more than five keywords about other members at once. A member that violates such a keyword comes last among its kind.
 

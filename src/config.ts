@@ -14,7 +14,7 @@ export interface ConfiguredUser {
 
 const digits = z.string().regex(/^\d+$/, 'expected a whole number').transform(Number)
 
-const wholeNumber = (least: number, most: number) =>
+const integer = (least: number, most: number) =>
   digits.refine((number) => number >= least && number <= most, `expected ${least} to ${most}`)
 
 /** `0` stands for what the model and the machine suggest. */
@@ -205,13 +205,17 @@ const setting = <Schema extends z.ZodType<unknown, string>>(
   shown: string = initial,
 ) => ({ schema, initial, meaning, shown })
 
+/** One that is off, or unknown, until it is set. */
+const optional = <Schema extends z.ZodType<unknown, string>>(schema: Schema, meaning: string) =>
+  setting(schema, '', meaning, 'none')
+
 const postgresUrl = z.string().regex(/^$|^postgres(ql)?:\/\//, 'expected postgres://…')
 
 /** Every setting: its type, what it is when nobody sets it, and a sentence. `docs/configuration.md` is made of this. */
 export const settings = {
   host: setting(z.string().min(1), '127.0.0.1', 'The address to listen on.'),
   port: setting(
-    wholeNumber(0, 65535),
+    integer(0, 65535),
     '8080',
     'The port to listen on; 0 picks a free one. The log line `listening` has the address.',
   ),
@@ -222,89 +226,69 @@ export const settings = {
     'Keeps the record in PostgreSQL: postgres://user:password@host/database.',
     'SQLite in HEDDLE_DATA',
   ),
-  database_direct_url: setting(
+  database_direct_url: optional(
     postgresUrl,
-    '',
     'PostgreSQL itself, if HEDDLE_DATABASE_URL is a pooler in transaction mode.',
-    'none',
   ),
   database_connections: setting(
-    wholeNumber(4, 1_000),
+    integer(4, 1_000),
     '12',
     'The most connections to PostgreSQL, and one more while a client watches events (docs/scale.md).',
   ),
-  users: setting(
+  users: optional(
     users,
-    '',
     'Users, comma-separated: `name:key` is an admin of every entity, `name:key:entity+entity` has access to those only. A key has at least 20 characters.',
-    'none',
   ),
-  oidc: setting(
+  oidc: optional(
     z.string(),
-    '',
     'A JSON file with the OpenID Connect issuers of people and programs (docs/sign-in.md).',
-    'none',
   ),
-  public_url: setting(
+  public_url: optional(
     z
       .string()
       .refine((text) => text === '' || isPublicUrl(text), 'expected https://<host>[/<path>]')
       .transform((text) => text.replace(/\/+$/, '')),
-    '',
     'Where browsers find the server, for HEDDLE_OIDC: `https://heddle.example.com`, or with a path that a proxy removes.',
-    'none',
   ),
   key_sign_in: setting(onOff, 'on', 'Sign-in to the page with a key, besides HEDDLE_OIDC: on or off.'),
-  ollama_user: setting(
+  ollama_user: optional(
     z.string().regex(/^[\w.@-]{0,64}$/, 'expected the name of a user'),
-    '',
     'The user of requests without a key to /api/… and /v1/chat/completions, as Ollama’s clients send them (docs/ollama.md).',
-    'none',
   ),
   ollama_from: setting(
     z.enum(['loopback', 'anywhere'], 'expected loopback or anywhere'),
     'loopback',
     'Where these may come from: `loopback` (this machine) or `anywhere`.',
   ),
-  cors_origins: setting(
+  cors_origins: optional(
     corsOrigins,
-    '',
     'The origins whose pages may send requests with a key, comma-separated, such as `https://app.example.com`; `*` means all.',
-    'none',
   ),
   wrong_keys: setting(
-    wholeNumber(0, 100_000),
+    integer(0, 100_000),
     '30',
     'Wrong keys that an address may send per minute before it gets 429 (docs/security.md); 0 means no limit.',
   ),
-  trust_proxy: setting(
+  trust_proxy: optional(
     trustedProxies,
-    '',
     'The reverse proxies whose X-Forwarded-For is trusted: how many, or their addresses, comma-separated (`10.0.0.7`, `10.0.0.0/8`, `loopback`, `private`).',
-    'none',
   ),
-  webhook_allow: setting(
+  webhook_allow: optional(
     z.string().transform((text, context) => networksOf(text, context, 'addresses')),
-    '',
     'Addresses that are not public and to which alerts may be sent, also without TLS, comma-separated (`10.2.0.0/16`, `loopback`, `private`).',
-    'none',
   ),
-  traces_to: setting(
+  traces_to: optional(
     z
       .string()
       .refine(
         (text) => text === '' || isUpstream(text),
         'expected http(s)://<host>/v1/traces, without a user',
       ),
-    '',
     'Where spans of requests are sent, such as `http://collector:4318/v1/traces` (docs/otel.md).',
-    'none',
   ),
-  traces_key: setting(
+  traces_key: optional(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
-    '',
     'Its Bearer token.',
-    'none',
   ),
   log_level: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
@@ -317,50 +301,42 @@ export const settings = {
     'The form of the log: `json` (an object per line), `pretty`, or `auto`, which is pretty on a terminal.',
   ),
   body_limit: setting(
-    wholeNumber(1024, 1 << 30),
+    integer(1024, 1 << 30),
     String(32 * 1024 * 1024),
     'The largest body in bytes, on routes that write values; others accept at most 4 MiB.',
   ),
-  file_limit: setting(wholeNumber(1024, 2 ** 34), String(256 * 1024 * 1024), 'The largest file in bytes.'),
-  batch_lines: setting(wholeNumber(1, 1_000_000), '50000', 'Most requests in one batch.'),
-  batch_parallel: setting(
-    wholeNumber(1, 256),
-    '8',
-    'Requests of a batch that a server asks at the same time.',
-  ),
+  file_limit: setting(integer(1024, 2 ** 34), String(256 * 1024 * 1024), 'The largest file in bytes.'),
+  batch_lines: setting(integer(1, 1_000_000), '50000', 'Most requests in one batch.'),
+  batch_parallel: setting(integer(1, 256), '8', 'Requests of a batch asked at the same time.'),
   body_budget: setting(
-    wholeNumber(1024, 2 ** 34),
+    integer(1024, 2 ** 34),
     String(256 * 1024 * 1024),
     'Bytes of request bodies in memory at once; a request beyond that gets 429. One user may use three quarters of it.',
   ),
   connection_timeout: setting(
-    wholeNumber(0, 3_600_000),
+    integer(0, 3_600_000),
     '0',
     'Milliseconds without traffic until a connection is closed; 0: never.',
   ),
-  request_timeout: setting(
-    wholeNumber(0, 3_600_000),
-    '120000',
-    'Milliseconds to send a request; 0: no limit.',
-  ),
-  headers_timeout: setting(wholeNumber(1000, 3_600_000), '30000', 'Milliseconds to send the headers.'),
+  request_timeout: setting(integer(0, 3_600_000), '120000', 'Milliseconds to send a request; 0: no limit.'),
+  headers_timeout: setting(integer(1000, 3_600_000), '30000', 'Milliseconds to send the headers.'),
   keep_alive_timeout: setting(
-    wholeNumber(0, 3_600_000),
+    integer(0, 3_600_000),
     '72000',
     'Milliseconds that an idle connection is kept open.',
   ),
   query_timeout: setting(
-    wholeNumber(1, 3_600_000),
+    integer(1, 3_600_000),
     '60000',
     'Milliseconds that a long query may take to find its next rows, or wait for the client to read them.',
   ),
   max_loop_delay: setting(
-    wholeNumber(0, 60_000),
+    integer(0, 60_000),
     '1000',
     'Milliseconds that the event loop may lag before requests get 503; with 0 none is refused.',
   ),
   grace: setting(
-    wholeNumber(0, 600_000),
+    integer(0, 600_000),
     '10000',
     'Milliseconds for running requests to finish when the server stops.',
   ),
@@ -370,25 +346,23 @@ export const settings = {
     'Which answers become calls: `all`, `asked` (requests with `"store": true`) or `off` (docs/recording.md).',
   ),
   retention_days: setting(
-    wholeNumber(0, 36_500),
+    integer(0, 36_500),
     '0',
     'Days from its start until a call expires, unless it has its own expire_at; 0 keeps calls for ever.',
   ),
   cold_after: setting(
-    wholeNumber(0, 36_500),
+    integer(0, 36_500),
     '0',
     'Days until inputs and output of a call move to HEDDLE_COLD_STORE (docs/cold.md); 0: never.',
   ),
-  cold_store: setting(
+  cold_store: optional(
     z
       .string()
       .regex(
         /^$|^\/.|^s3:\/\/[\w.-]+(\/[\w./-]*)?$/,
         'expected an absolute path or s3://<bucket>[/<prefix>]',
       ),
-    '',
     'A folder, or `s3://<bucket>/<prefix>`.',
-    'none',
   ),
   cold_endpoint: setting(
     z.string().regex(/^$|^https?:\/\/[^\s?#@]+$/, 'expected https://…'),
@@ -401,20 +375,16 @@ export const settings = {
     'us-east-1',
     'Its region.',
   ),
-  cold_key: setting(
+  cold_key: optional(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
-    '',
     'Its access key id.',
-    'none',
   ),
-  cold_secret: setting(
+  cold_secret: optional(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
-    '',
     'Its secret access key.',
-    'none',
   ),
   response_days: setting(
-    wholeNumber(0, 36_500),
+    integer(0, 36_500),
     '0',
     'Days after which answers of the Responses API expire with their calls, if not before (docs/responses.md); 0 means no such limit.',
   ),
@@ -428,11 +398,9 @@ export const settings = {
     'builtin',
     'The model: `builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, `https://<host>/v1` of another server, or `none` (docs/models.md).',
   ),
-  models: setting(
+  models: optional(
     z.string(),
-    '',
     'A JSON file with several models, in place of HEDDLE_MODEL (docs/many-models.md).',
-    'none',
   ),
   models_memory: setting(
     memorySize,
@@ -446,11 +414,9 @@ export const settings = {
     'The name under which the model is served, then its aliases, comma-separated.',
     "the file's name",
   ),
-  upstream_key: setting(
+  upstream_key: optional(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
-    '',
     'The key that is sent to the server of HEDDLE_MODEL; the keys of callers never are.',
-    'none',
   ),
   upstream_kind: setting(
     z.enum(['auto', 'heddle', 'vllm', 'llama-server', 'openai', 'anthropic']),
@@ -458,7 +424,7 @@ export const settings = {
     'The kind of that server: heddle, vllm, llama-server, openai or anthropic; `auto` asks it (docs/gateway.md).',
   ),
   upstream_timeout: setting(
-    wholeNumber(100, 3_600_000),
+    integer(100, 3_600_000),
     '300000',
     'Milliseconds that a server behind a model may send nothing.',
   ),
@@ -474,12 +440,7 @@ export const settings = {
     'Lengths that vectors may be cut to, comma-separated, or `any`, for a model that was trained for it (docs/embeddings.md).',
     'only the full length',
   ),
-  parallel: setting(
-    chosen(1, 256),
-    '0',
-    'Answers that are generated at the same time.',
-    'from model and memory',
-  ),
+  parallel: setting(chosen(1, 256), '0', 'Answers generated at the same time.', 'from model and memory'),
   threads: setting(chosen(1, 1024), '0', 'Threads of the engine.', 'physical cores, 1 for tiny models'),
   batch: setting(
     chosen(32, 8192),
@@ -505,11 +466,9 @@ export const settings = {
     'auto',
     'Layers of the model on the GPU: a number, `all`, or `auto` for those that fit.',
   ),
-  lora: setting(
+  lora: optional(
     adapters,
-    '',
     'LoRA adapters, GGUF files: `name=path,name=path`. Each is served as a model of that name (docs/models.md).',
-    'none',
   ),
   prompt_cache: setting(
     sizeBy(cacheSizeOf, acceptedCacheSize),
@@ -540,7 +499,7 @@ export const settings = {
   ),
   memory_check: setting(onOff, 'on', 'Refuses a model that is larger than the free memory: on or off.'),
   queue: setting(
-    wholeNumber(0, 100_000),
+    integer(0, 100_000),
     '256',
     'Requests that may wait for the engine; beyond that they get 429.',
   ),
@@ -578,11 +537,9 @@ export const settings = {
     'https://huggingface.co',
     'Where `hf:` models come from.',
   ),
-  hf_token: setting(
+  hf_token: optional(
     z.string().regex(/^[\x21-\x7e]*$/, 'expected a token without spaces'),
-    '',
     'The access token for private and gated repositories of the hub.',
-    'none',
   ),
   search: setting(
     onOff,

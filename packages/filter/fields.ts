@@ -29,80 +29,44 @@ interface Described {
 }
 
 /** Names in the filter bar of fields that are named otherwise in the record. */
-export const described: readonly Described[] = [
-  {
-    field: 'status',
-    kind: 'status',
-    name: 'summary.weave.status',
-    means: 'success, error, running or descendant_error',
-  },
-  {
-    field: 'op',
-    kind: 'part',
-    name: 'op_name',
-    means: 'part of the name of an op; op:="name" for the whole name',
-  },
-  { field: 'name', kind: 'part', name: 'display_name', means: 'part of the display name' },
-  { field: 'model', kind: 'exact', name: 'model', means: 'the model that answered or was requested' },
-  { field: 'agent', kind: 'exact', name: 'agent', means: 'the agent that it names' },
-  { field: 'agent_version', kind: 'exact', name: 'agent_version', means: 'the version of that agent' },
-  {
-    field: 'latency',
-    kind: 'duration',
-    name: 'summary.weave.latency_ms',
-    means: 'how long it took: >2s, <300ms',
-  },
-  {
-    field: 'first_token',
-    kind: 'duration',
-    name: 'first_token_ms',
-    means: 'time to the first token: >500ms',
-  },
-  { field: 'tokens_in', kind: 'number', name: 'input_tokens', means: 'input tokens: >1000' },
-  { field: 'origin', kind: 'exact', name: 'origin', means: 'app, judge or evaluation' },
-  { field: 'cost', kind: 'cost', name: 'cost', means: 'cost in dollars: >0.01' },
-  { field: 'tokens_out', kind: 'number', name: 'output_tokens', means: 'output tokens' },
-  {
-    field: 'started',
-    kind: 'time',
-    name: 'started_at',
-    means: 'start time: >2026-01-31, <2026-01-31T12:00',
-  },
-  { field: 'ended', kind: 'time', name: 'ended_at', means: 'end time' },
-  { field: 'age', kind: 'age', name: 'started_at', means: 'time since the start: <1h, >7d' },
-  { field: 'user', kind: 'exact', name: 'svc_user_id', means: 'the user that recorded it' },
-  { field: 'exception', kind: 'part', name: 'exception', means: 'part of the exception' },
-  { field: 'size', kind: 'size', name: 'storage_size_bytes', means: 'stored size: >1MB' },
-  { field: 'thread', kind: 'exact', name: 'thread_id', means: 'the id of a thread' },
-  { field: 'trace', kind: 'exact', name: 'trace_id', means: 'the id of a trace' },
-  { field: 'parent', kind: 'exact', name: 'parent_id', means: 'the id of the parent call' },
-  { field: 'run', kind: 'exact', name: 'svc_run_id', means: 'the id of a run' },
-  { field: 'id', kind: 'exact', name: 'id', means: 'the id of the call' },
-  {
-    field: 'queue',
-    kind: 'exact',
-    name: 'annotation_queue_items.queue_id',
-    means: 'the id of a queue that contains it',
-  },
-  {
-    field: 'feedback',
-    kind: 'said',
-    name: 'feedback.[*].payload',
-    means: 'kind of feedback: note, reaction, scores.judge, annotation.correct',
-  },
-  {
-    field: 'reaction',
-    kind: 'exact',
-    name: 'feedback.[wandb.reaction.1].payload.emoji',
-    means: 'the last reaction: 👍',
-  },
-  {
-    field: 'note',
-    kind: 'part',
-    name: 'feedback.[wandb.note.1].payload.note',
-    means: 'part of the last note',
-  },
+const namedFields: readonly [field: string, kind: Kind, name: string, means: string][] = [
+  ['status', 'status', 'summary.weave.status', 'success, error, running or descendant_error'],
+  ['op', 'part', 'op_name', 'part of the name of an op; op:="name" for the whole name'],
+  ['name', 'part', 'display_name', 'part of the display name'],
+  ['model', 'exact', 'model', 'the model that answered or was requested'],
+  ['agent', 'exact', 'agent', 'the agent that it names'],
+  ['agent_version', 'exact', 'agent_version', 'the version of that agent'],
+  ['latency', 'duration', 'summary.weave.latency_ms', 'how long it took: >2s, <300ms'],
+  ['first_token', 'duration', 'first_token_ms', 'time to the first token: >500ms'],
+  ['tokens_in', 'number', 'input_tokens', 'input tokens: >1000'],
+  ['origin', 'exact', 'origin', 'app, judge or evaluation'],
+  ['cost', 'cost', 'cost', 'cost in dollars: >0.01'],
+  ['tokens_out', 'number', 'output_tokens', 'output tokens'],
+  ['started', 'time', 'started_at', 'start time: >2026-01-31, <2026-01-31T12:00'],
+  ['ended', 'time', 'ended_at', 'end time'],
+  ['age', 'age', 'started_at', 'time since the start: <1h, >7d'],
+  ['user', 'exact', 'svc_user_id', 'the user that recorded it'],
+  ['exception', 'part', 'exception', 'part of the exception'],
+  ['size', 'size', 'storage_size_bytes', 'stored size: >1MB'],
+  ['thread', 'exact', 'thread_id', 'the id of a thread'],
+  ['trace', 'exact', 'trace_id', 'the id of a trace'],
+  ['parent', 'exact', 'parent_id', 'the id of the parent call'],
+  ['run', 'exact', 'svc_run_id', 'the id of a run'],
+  ['id', 'exact', 'id', 'the id of the call'],
+  ['queue', 'exact', 'annotation_queue_items.queue_id', 'the id of a queue that contains it'],
+  [
+    'feedback',
+    'said',
+    'feedback.[*].payload',
+    'kind of feedback: note, reaction, scores.judge, annotation.correct',
+  ],
+  ['reaction', 'exact', 'feedback.[wandb.reaction.1].payload.emoji', 'the last reaction: 👍'],
+  ['note', 'part', 'feedback.[wandb.note.1].payload.note', 'part of the last note'],
 ]
+
+export const described: readonly Described[] = namedFields.map(([field, kind, name, means]) => ({
+  ...{ field, kind, name, means },
+}))
 
 /** Prefixes that a path follows. */
 export const openFields: readonly Omit<Described, 'name' | 'kind'>[] = [

@@ -85,12 +85,11 @@ async function runAll(files) {
   const tests = run({
     files,
     concurrency: 2,
-    // No file takes a third of it. One that hangs is named while there is time for the rest.
+    // One that hangs is named while there is time for the rest.
     timeout: 900_000,
     execArgv: ['--import=./test/support/compile-cache.mjs'],
   })
-  // Three reporters listen to everything.
-  tests.setMaxListeners(20)
+  tests.setMaxListeners(20) // Three reporters listen to everything.
   // Until the sum of all files says that they passed.
   process.exitCode = 1
   tests.on('test:summary', ({ file, success }) => {

@@ -85,7 +85,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   if (models.list !== undefined) registerLoads(meters, models, models.list)
   const counter = <Label extends string = never>(key: string, help: string, ...labels: Label[]) =>
     meters.counter<Label | 'model_name'>(key, help, 'model_name', ...labels)
-  const histogram = (key: string, help: string, buckets: number[]) =>
+  const histogram = (key: string, help: string, buckets = long) =>
     meters.histogram(key, help, buckets, 'model_name')
   const promptTokens = counter('prompt_tokens_total', 'Prompt tokens, computed or found in the cache.')
   const generatedTokens = counter('generation_tokens_total', 'Generated tokens.')
@@ -102,27 +102,17 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
     'Completions by a fallback, with the model in whose place it was asked.',
     'instead_of',
   )
-  const firstToken = histogram(
-    'time_to_first_token_seconds',
-    'Time from the request to its first token.',
-    long,
-  )
+  const firstToken = histogram('time_to_first_token_seconds', 'Time from the request to its first token.')
   const between = histogram('inter_token_latency_seconds', 'Time between two tokens of an answer.', short)
-  const whole = histogram(
-    'e2e_request_latency_seconds',
-    'Time from the request to the end of its answer.',
-    long,
-  )
-  const queued = histogram('request_queue_time_seconds', 'Time in the queue of the engine.', long)
+  const whole = histogram('e2e_request_latency_seconds', 'Time from the request to the end of its answer.')
+  const queued = histogram('request_queue_time_seconds', 'Time in the queue of the engine.')
   const prefill = histogram(
     'request_prefill_time_seconds',
     'Time from leaving the queue to the end of the prompt.',
-    long,
   )
   const decode = histogram(
     'request_decode_time_seconds',
     'Time from the end of the prompt to the end of the answer.',
-    long,
   )
   const promptSizes = histogram('request_prompt_tokens', 'Tokens per prompt.', counts)
   const answerSizes = histogram('request_generation_tokens', 'Tokens of all answers to a prompt.', counts)

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import { requireAccess } from '../../domain/callers.ts'
 import { refuse, wrong } from '../../domain/refusals.ts'
-import { messagesEndpoint, requireUnredacted } from '../../storage/batches/batches.ts'
+import { messagesEndpoint, requireStorable } from '../../storage/batches/batches.ts'
 import { messageBatchPurpose } from '../../storage/batches/wire-files.ts'
 import type { Database } from '../../storage/database.ts'
 import { newBatch, windowSeconds } from '../batches/batches.ts'
@@ -31,7 +31,7 @@ export async function createMessageBatch(
   requireAccess(caller, project, projectHeader)
   if (requests.length > maxRequests)
     throw wrong('requests', `${requests.length} requests`, `at most ${maxRequests}`)
-  await requireUnredacted(db, project)
+  await requireStorable(db, project)
   const input = openWireFile(db, { project, user: caller.name, limit: Number.POSITIVE_INFINITY })
   try {
     for await (const line of linesOf(requests)) await input.add(line)

@@ -48,6 +48,7 @@ export function callOfSpan(span: Span, resource: Resource, scope: Scope, project
   const ended = timeOf('endTimeUnixNano', span.endTimeUnixNano)
   const input = inputOf(span)
   const output = outputOf(span)
+  const taken = [...(input?.taken ?? []), ...(output?.taken ?? [])]
   const usage = usageOf(span, scope)
   const displayName = textOf(attributes, 'wandb.display_name')
   const thread = labelOf(attributes, ...(isClaudeCode(scope) ? ['session.id'] : []), ...threadNames)
@@ -65,10 +66,7 @@ export function callOfSpan(span: Span, resource: Resource, scope: Scope, project
     started_at: started,
     ended_at: ended,
     exception: exceptionOf(span),
-    attributes: attributesLeft(withAgentVersion(span, resource), [
-      ...(input?.taken ?? []),
-      ...(output?.taken ?? []),
-    ]),
+    attributes: attributesLeft(withAgentVersion(span, resource), taken),
     inputs: inputsOf(input),
     output: output ? new JsonText(writeJson(output.value)) : null,
     summary: new JsonText(writeJson(usage ? { usage } : {})),
@@ -85,9 +83,8 @@ export function callOfSpan(span: Span, resource: Resource, scope: Scope, project
 function withAgentVersion({ name, attributes }: Span, resource: Resource): Attributes {
   const version = textOf(resource.attributes, 'service.version')
   const isOwn = /^(?:claude_code|codex)\./.test(name) && !attributes.has('gen_ai.agent.version')
-  return isOwn && version !== undefined
-    ? new Map([...attributes, ['gen_ai.agent.version', version]])
-    : attributes
+  if (!isOwn || version === undefined) return attributes
+  return new Map([...attributes, ['gen_ai.agent.version', version]])
 }
 
 function isNone(id: string): boolean {

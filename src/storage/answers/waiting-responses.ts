@@ -1,5 +1,5 @@
-import { refuse, wrong } from '../../domain/refusals.ts'
-import { isRedacted, projectLock } from '../projects/projects.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { projectLock, requireUnredacted } from '../projects/projects.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type RowIn, tableOf } from '../sql/table.ts'
 import type { BoundReader, Command, Reader, Transaction } from '../transaction.ts'
@@ -75,20 +75,17 @@ export async function readWaitingText(
   return undefined
 }
 
-/** What waits is on the disk as the model is to read it. */
-export async function requireUnredacted(db: Reader, projects: readonly string[]): Promise<void> {
-  if (await isRedacted(db, projects))
-    throw wrong(
-      'background',
-      'true, but its project, or that of its conversation, replaces private texts before they are stored',
-      'false',
-    )
-}
+export const requireStorable = (db: Reader, projects: readonly string[]): Promise<void> =>
+  requireUnredacted(db, projects, [
+    'background',
+    'true, but its project, or that of its conversation, replaces private texts before they are stored',
+    'false',
+  ])
 
 export const addWaiting: Command<NewWaitingResponse, void> = async (tx, response) => {
   const { user_name, id, project_id } = response
   await tx.lockShared(projectLock(project_id))
-  await requireUnredacted(tx, [project_id])
+  await requireStorable(tx, [project_id])
   await tx.lock(`waiting responses of ${user_name}`)
   const open = await tx.get<{ count: number; bytes: number | null }>(
     sql`SELECT count(*) AS count, sum(bytes) AS bytes FROM waiting_responses

@@ -1,5 +1,5 @@
-import { refuse, wrong } from '../../domain/refusals.ts'
-import { isRedacted, projectLock } from '../projects/projects.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { projectLock, requireUnredacted } from '../projects/projects.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type RowIn, tableOf } from '../sql/table.ts'
 import { type Command, countOf, type Reader } from '../transaction.ts'
@@ -105,15 +105,16 @@ export const addBatch: Command<Batch, void> = async (tx, batch) => {
   await batches.insert(tx, [batch])
 }
 
-/** Requests of a batch would be on the disk as the model is to read them. */
-export async function requireUnredacted(db: Reader, project: string): Promise<void> {
-  if (await isRedacted(db, [project]))
-    throw wrong(
+export const requireStorable = (db: Reader, project: string): Promise<void> =>
+  requireUnredacted(
+    db,
+    [project],
+    [
       'requests',
       'given, but the project replaces private texts before they are stored',
       'a request for each message, or another project',
-    )
-}
+    ],
+  )
 
 /** A batch and its requests, which appear together. */
 export const addMessageBatch: Command<{ batch: Batch; input: NewWireFile }, void> = async (
@@ -122,7 +123,7 @@ export const addMessageBatch: Command<{ batch: Batch; input: NewWireFile }, void
 ) => {
   // It may have been set while the requests were sent.
   await tx.lockShared(projectLock(batch.project_id))
-  await requireUnredacted(tx, batch.project_id)
+  await requireStorable(tx, batch.project_id)
   await keepWireFile(tx, input)
   await addBatch(tx, batch)
 }

@@ -1,4 +1,5 @@
 import type { ProjectSettings } from '../../domain/project-settings.ts'
+import { wrong } from '../../domain/refusals.ts'
 import { type Change, changed, storedSettings } from '../settings.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
@@ -16,10 +17,14 @@ export async function readProjectSettings(db: Reader, project: string): Promise<
   return settingsOf(row?.settings)
 }
 
-/** Whether one of them replaces private texts: nothing may wait there as a model is to read it. */
-export async function isRedacted(db: Reader, projects: readonly string[]): Promise<boolean> {
+/** Where private texts are replaced, nothing may wait on the disk as a model is to read it. */
+export async function requireUnredacted(
+  db: Reader,
+  projects: readonly string[],
+  refusal: Parameters<typeof wrong>,
+): Promise<void> {
   const settings = await Promise.all(projects.map((project) => readProjectSettings(db, project)))
-  return settings.some(({ redaction }) => redaction)
+  if (settings.some(({ redaction }) => redaction)) throw wrong(...refusal)
 }
 
 /** Returns all settings of the project. The project may still be empty. */

@@ -46,15 +46,11 @@ export function rulesLock(project: string): string {
 }
 
 /** Its columns, for display. */
-const shownColumns = ({ dialect }: Reader): Sql =>
-  join(
-    queues.names.map((name) =>
-      queues.kinds[name] === 'json'
-        ? sql`${dialect.stored(rawSql(name), 'always')} AS ${rawSql(name)}`
-        : rawSql(name),
-    ),
-    ', ',
-  )
+const shownColumns = ({ dialect }: Reader): Sql => {
+  const stored = (name: string) => sql`${dialect.stored(rawSql(name), 'always')} AS ${rawSql(name)}`
+  const columns = queues.names.map((name) => (queues.kinds[name] === 'json' ? stored(name) : rawSql(name)))
+  return join(columns, ', ')
+}
 
 /** The queue, unless it was deleted. */
 export function findQueue(db: Reader, projectId: string, id: string): Promise<Queue | undefined> {

@@ -25,15 +25,11 @@ type GroupedCalls = Pick<Awaited<ReturnType<typeof narrowedQuery>>, 'projectId' 
  * each row. Roots below which a call has failed are therefore found once, and by the trace of each call only if it is one
  * of few that are known, or of the newest.
  */
-function groupOf(
-  field: GroupField,
-  { projectId: project, isFew, isNewest }: GroupedCalls,
-  dialect: Dialect,
-): Sql {
+function groupOf(field: GroupField, { projectId, isFew, isNewest }: GroupedCalls, dialect: Dialect): Sql {
   switch (field) {
     case 'status':
       if (isFew || isNewest) return groupValue(field)
-      return sql`CASE WHEN ended_at IS NULL THEN 'running' WHEN status = 'success' AND calls.id IN (${rootsOfFailed(project)}) THEN 'descendant_error'
+      return sql`CASE WHEN ended_at IS NULL THEN 'running' WHEN status = 'success' AND calls.id IN (${rootsOfFailed(projectId)}) THEN 'descendant_error'
         ELSE coalesce(status, '') END`
     case 'origin':
       return originOf(dialect)
@@ -83,13 +79,8 @@ async function examinedSince(
   const times = allHolding(view.query)
     .filter((condition) => fieldsOf(condition).every((field) => field === 'started_at'))
     .map((condition) => compileCondition(condition, callFields(dialect, 'query'), dialect))
-  const range = {
-    projectId,
-    conditions: [...within, ...narrowed, ...times],
-    order: [],
-    limit: null,
-    offset: 0,
-  }
+  const conditions = [...within, ...narrowed, ...times]
+  const range = { projectId, conditions, order: [], limit: null, offset: 0 }
   const [last] = await allRows<{ started_at: number | string }>(
     db,
     sql`SELECT started_at ${matchingCalls(db, range, now)} ORDER BY started_at DESC LIMIT 1 OFFSET ${max}`,
@@ -113,8 +104,8 @@ export async function newestOf(
   now: number,
 ): Promise<{ view: CallsView; sampled: number | null }> {
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const within = sql`started_at >= ${from} AND started_at < ${end}`
-  const began_after = await examinedSince(db, view, query, max, now, [within])
+  const within = [sql`started_at >= ${from} AND started_at < ${end}`]
+  const began_after = await examinedSince(db, view, query, max, now, within)
   if (began_after === undefined) return { view, sampled: null }
   return { view: { ...view, filters: [...view.filters, { began_after }] }, sampled: max }
 }
@@ -142,11 +133,8 @@ export async function topGroups(
   const conditions = [...(since === undefined ? [] : [sql`started_at > ${since}`]), ...query.conditions]
   const calls = { ...query, isNewest: since !== undefined }
   const values = counted.map((field) => sql`${groupOf(field, calls, db.dialect)} AS ${rawSql(`by_${field}`)}`)
-  const each = counted.map((field) =>
-    rawSql(
-      `SELECT '${field}' AS field, by_${field} AS value, count(*) AS count FROM matching GROUP BY value`,
-    ),
-  )
+  const count = 'count(*) AS count FROM matching GROUP BY value'
+  const each = counted.map((field) => rawSql(`SELECT '${field}' AS field, by_${field} AS value, ${count}`))
   const rows = await allRows<Group & { field: GroupField; total: number }>(
     db,
     sql`WITH matching AS MATERIALIZED (SELECT ${join(values, ', ')} ${matchingCalls(db, { ...query, conditions }, now)})

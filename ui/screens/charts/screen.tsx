@@ -87,6 +87,7 @@ export function ChartsScreen({ project }: { project: string }) {
   useShortcuts('Charts', [], bindings)
   const { shown, error } = charts
   const there = shown.value
+  const { latency } = there?.of ?? {}
   const screen = useRef<HTMLElement>(null)
   const kept = useListPosition(JSON.stringify([project, roots, text, rangeGiven, by, judged]))
   const isLoaded = there !== undefined && charts
@@ -182,14 +183,8 @@ export function ChartsScreen({ project }: { project: string }) {
       </div>
       {error.value && <Failed error={error.value} retry={() => void charts.reload()} />}
       {!error.value && there === undefined && <Skeleton rows={8} />}
-      {there?.of.latency.is_deriving && (
-        <p class="muted note">Older calls are still being read, so numbers may grow.</p>
-      )}
-      {there?.of.latency.sampled != null && (
-        <p class="muted note">
-          Counts cover the newest {countText(there.of.latency.sampled)} calls of this range.
-        </p>
-      )}
+      {latency?.is_deriving && <p class="muted note">Older calls are still being read: numbers may grow.</p>}
+      {latency?.sampled != null && <p class="muted note">Of the newest {countText(latency.sampled)} calls</p>}
       {isEmpty && (
         <Empty title="No calls in this time range">
           {rangeGiven !== '1y' && (

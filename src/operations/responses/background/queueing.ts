@@ -3,7 +3,7 @@ import { membersOf } from '../../../../packages/json/index.ts'
 import { writeJson } from '../../../domain/json/text.ts'
 import { refuse, wrong } from '../../../domain/refusals.ts'
 import { now } from '../../../domain/time.ts'
-import { type NewWaitingResponse, requireUnredacted } from '../../../storage/answers/waiting-responses.ts'
+import { type NewWaitingResponse, requireStorable } from '../../../storage/answers/waiting-responses.ts'
 import { databaseOf } from '../../../storage/database.ts'
 import { headerText } from '../../background-asking.ts'
 import {
@@ -49,7 +49,7 @@ export async function queueResponse(
   await recording?.proof
   const db = databaseOf(caller.name, services.db)
   const { id, found, input } = await checkedResponse(services, body, { caller, signal })
-  await requireUnredacted(db, [target.project, ...(input.continued ? [input.continued.project] : [])])
+  await requireStorable(db, [target.project, ...(input.continued ? [input.continued.project] : [])])
   const time = now()
   const head = headOf(body, {
     id,
