@@ -145,10 +145,16 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("file", type=Path)
     parser.add_argument("--checkpoint", default="model.pt")
+    parser.add_argument("--other", type=Path, help="a checkpoint that goes on from this one: the file is between the two")
+    parser.add_argument("--share", type=float, default=0.3, help="how far from this one")
     options = parser.parse_args()
     shape = Shape(vocabulary=VOCABULARY, context=CONTEXT)
     model = Model(shape)
-    model.load_state_dict(torch.load(options.folder / options.checkpoint)["model"])
+    weights = torch.load(options.folder / options.checkpoint)["model"]
+    if options.other:
+        other = torch.load(options.other)["model"]
+        weights = {name: torch.lerp(weight, other[name], options.share) for name, weight in weights.items()}
+    model.load_state_dict(weights)
     template = (Path(__file__).parent / "template.jinja").read_text().strip()
     tokenizer = Tokenizer.load(options.folder / "tokenizer.json")
     write(options.file, metadata(shape, tokenizer, template), tensors(model.state_dict(), shape))
