@@ -63,7 +63,7 @@ test('behind the open facets the list keeps the width of the screen', { skip }, 
   assert.deepEqual(problems, [])
 })
 
-test('at 1440 px the controls above the list are one row, below a filter with room for a query', {
+test('at 1440 px the controls above the list are one row, above a filter with room for a query', {
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, calls, { viewport: { width: 1440, height: 900 } })
