@@ -203,17 +203,15 @@ test('a view is saved, shared, found in the palette and deleted', { skip }, asyn
 
 test('search, facets and views are accessible', { skip }, async (t) => {
   const { page, problems } = await open(t, '/ui/me', narrow)
-  for (const [path, ready, button] of [
+  for (const [path, ready, ...buttons] of [
     [`${screen}?q=refund`, '.hit'],
     [`${list}?facets=1&facet=attributes.env&q=status:success&cols=attributes.env,model`, '.facet-value'],
-    [list, '[role=row]:has-text("agent")', 'Views'],
+    [list, '[role=row]:has-text("agent")', 'More', 'Views'],
   ] as const) {
     await goNarrow(page, served().address + path)
     await page.waitForSelector(ready)
-    if (button) {
-      await page.getByRole('button', { name: button }).click()
-      await page.getByText('Save this view as').waitFor()
-    }
+    for (const name of buttons) await page.getByRole('button', { name }).click()
+    if (buttons.length > 0) await page.getByText('Save this view as').waitFor()
     await assertAccessible(page)
     assert.notEqual(await page.title(), 'taken')
     assert.deepEqual(problems, [])
