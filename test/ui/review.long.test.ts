@@ -5,6 +5,7 @@ import { noBrowser, type OpenedPage } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { createQueue } from '../support/queues.ts'
+import { until } from '../support/wait.ts'
 import { assertAccessible, narrow } from './accessible.ts'
 
 const skip = noBrowser
@@ -228,6 +229,15 @@ test('nothing is lost while the server is away: the page tries again and shows w
   const isWrite = (url: URL) => url.pathname.startsWith('/feedback/') && !url.pathname.endsWith('/query')
   await page.route(isWrite, (route) => route.abort())
   await page.route('**/progress', (route) => route.abort())
+  // A browser that begins to catch requests may let the first one through.
+  await until('requests are cut off', () =>
+    page.evaluate(() =>
+      fetch('/feedback/none').then(
+        () => false,
+        () => true,
+      ),
+    ),
+  )
   await page.keyboard.press('2')
   await page.keyboard.press('Control+Enter')
   await page.waitForSelector(question(34))
