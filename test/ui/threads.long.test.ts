@@ -321,8 +321,12 @@ test('a turn that arrives appears, and a running one is read again when it ends'
 
 test('going back leads to the turn where the conversation was left', { skip }, async (t) => {
   const { page, problems } = await open(t, path('long', 'acme/long'))
-  await turn(page, 30).scrollIntoViewIfNeeded()
-  await turn(page, 30).getByRole('link', { name: 'Trace', exact: true }).click()
+  await turn(page, 30).waitFor()
+  // In one task: the browser tells of the scrolling only after the screen is gone.
+  await turn(page, 30).evaluate((section) => {
+    section.scrollIntoView()
+    for (const link of section.querySelectorAll('a')) if (link.textContent === 'Trace') link.click()
+  })
   await page.waitForSelector('[role=treeitem]')
   await page.goBack()
   await page.waitForFunction(() => {

@@ -41,7 +41,8 @@ export function useScrollRestoration(
   { scroller, isLoaded, active, rows = 0 }: ListState,
 ): (at?: number) => void {
   const keepNow = (at = active) => {
-    if (isLoaded) keep({ top: scroller.current?.scrollTop ?? 0, active: at, rows })
+    // The browser may tell of a scroll when the screen is gone.
+    if (isLoaded && scroller.current) keep({ top: scroller.current.scrollTop, active: at, rows })
   }
   // Without content there is nothing to scroll.
   useLayoutEffect(() => {

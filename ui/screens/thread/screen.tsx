@@ -76,11 +76,13 @@ export function ThreadScreen({ project }: { project: string }) {
   }
   /** The turn whose link was followed, which need not be the chosen one. */
   const clicked = useRef<string | undefined>(undefined)
-  const keepTurn = () =>
+  const keepTurn = () => {
+    // The browser may tell of a scroll when the screen is gone.
+    if (scroller.current === null) return
     keep({ top: 0, active: Math.max(0, here([clicked.current, chosen])), rows: turns?.length ?? 0 })
+  }
   const last = async () => {
-    const all = await list.all()
-    const id = all.at(-1)?.id
+    const id = (await list.all()).at(-1)?.id
     setSearch({ turn: id })
     // It is drawn with the next frame.
     requestAnimationFrame(() => sectionOf(id)?.scrollIntoView({ block: 'start' }))
@@ -97,10 +99,7 @@ export function ThreadScreen({ project }: { project: string }) {
     const id = turns?.[here()]?.id
     if (id !== undefined) setAdding({ to, calls: [id] })
   }
-  const addAll = async (to: Adding['to']) => {
-    const calls = (await list.all()).map(({ id }) => id)
-    setAdding({ to, calls })
-  }
+  const addAll = async (to: Adding['to']) => setAdding({ to, calls: (await list.all()).map(({ id }) => id) })
   const openTrace = () => {
     const turn = turns?.[here()]
     if (turn === undefined) return
