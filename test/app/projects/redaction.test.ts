@@ -5,6 +5,7 @@ import { keys, openApp } from '../../support/app.ts'
 import { completeOf } from '../../support/calls.ts'
 import { exportOf, spanOf } from '../../support/otlp.ts'
 import { scriptedBackend, scriptOf } from '../../support/scripted-backend.ts'
+import { until } from '../../support/wait.ts'
 
 const admin = 'the-secret-key-of-ada'
 const url = '/projects/acme/qa/redaction'
@@ -159,7 +160,11 @@ test('a secret is found that an answer streams one character at a time', async (
     const { status, text } = await post(door, { ...asked, ...body })
     assert.equal(status, 200, text)
   }
-  const { text } = await post('/calls/stream_query', { project_id: 'acme/default' })
+  let text = ''
+  await until('lists have every answer', async () => {
+    text = (await post('/calls/stream_query', { project_id: 'acme/default' })).text
+    return text.trim().split('\n').length === doors.length
+  })
   assert.ok(!text.includes(secret.slice(0, 12)) && !text.includes(secret.slice(-12)))
   assert.equal(text.match(/it is \[key\], no\?/g)?.length, doors.length, text)
 })
