@@ -58,8 +58,9 @@ export interface UpstreamServer {
 /** In bytes; no list of models is longer. */
 const maxList = 16 * 1024 * 1024
 
-/** Nobody waits for background work, and it shares the server with callers. */
-const backgroundAtOnce = 2
+/** Of the requests that are sent at once: nobody waits for background work, and it shares the server with callers. */
+const backgroundShare = 1 / 8
+const minBackground = 2
 
 export function connectServer(settings: UpstreamSettings, log: UpstreamLog): UpstreamServer {
   const { parallel, queue, silenceMs } = settings
@@ -130,7 +131,10 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
     ask: askWith(settings),
     slots: {
       callers: createSlots({ shared: parallel, reserved: Math.ceil(parallel / 8) }, bounds),
-      background: createSlots({ shared: backgroundAtOnce }, { perTenant: 64, total: 64 }),
+      background: createSlots(
+        { shared: Math.max(minBackground, Math.floor(parallel * backgroundShare)) },
+        { perTenant: 64, total: 64 },
+      ),
     },
     silenceMs,
     withPatience(own) {

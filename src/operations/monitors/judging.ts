@@ -18,12 +18,14 @@ import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { isKnownUser, mayStillAct, withoutLimits } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
+import { createTurns, type TurnName } from '../turns.ts'
 import { dayOf, endOfDay } from './days.ts'
 
 type Kind = MonitorScorer['kind']
 
-/** For one monitor. Checks are written together; of judges a model answers only a few at a time. */
-const atOnce: Record<Kind, number> = { check: 32, judge: 4 }
+/** Of one monitor, in one turn. Checks are written together. */
+const maxTaken: Record<Kind, number> = { check: 32, judge: 4 }
+const maxTurns = { check: { total: 1, ofName: 1 }, judge: { total: 8, ofName: 2 } }
 const idleMs = 250
 /** Pause after a failure of the record, which is likely to last. */
 const failedMs = 5_000
@@ -53,9 +55,12 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
   const holder = newId()
   /** When scorers that wait for their model may be tried again, by monitor. */
   const waiting = new Map<string, Map<string, number>>()
+  const turns = createTurns(maxTurns[kind])
+  /** The monitor whose turn began last: the one after it is next. */
+  let last = ''
 
-  function waitingOf({ project_id, monitor_id }: MonitorKey): Map<string, number> {
-    const key = `${project_id} ${monitor_id}`
+  function waitingOf(monitor: MonitorKey): Map<string, number> {
+    const key = nameOf(monitor)
     const scorers = waiting.get(key) ?? new Map<string, number>()
     for (const [scorer, until] of scorers) if (until <= performance.now()) scorers.delete(scorer)
     if (scorers.size === 0) waiting.delete(key)
@@ -65,25 +70,39 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
   return async (signal) => {
     // Another process may have one.
     if (kind === 'judge' && services.models.all.length === 0) return idleMs
-    let isBusy = false
-    for (const key of await monitorsAtWork(db, kind, now())) {
-      if (signal.aborted) break
-      if (await work(key, signal)) isBusy = true
+    try {
+      do {
+        let hasBegun = false
+        const keys = await monitorsAtWork(db, kind, now())
+        const next = keys.findIndex((key) => nameOf(key) === last) + 1
+        for (const key of [...keys.slice(next), ...keys.slice(0, next)]) {
+          if (signal.aborted) break
+          const turn = turns.mayBegin(turnNameOf(key)) ? await turnOf(key, signal) : undefined
+          if (turn === undefined) continue
+          turns.begin(turnNameOf(key), turn())
+          last = nameOf(key)
+          hasBegun = true
+        }
+        if (!turns.isRunning()) return idleMs
+        if (!hasBegun) await turns.ended(idleMs)
+      } while (!signal.aborted && !turns.hasFailed())
+    } finally {
+      await turns.allEnded()
     }
-    return isBusy ? 0 : idleMs
+    return 0
   }
 
-  /** One turn of one monitor. Returns whether there was something to do. */
-  async function work(key: MonitorKey, signal: AbortSignal): Promise<boolean> {
+  /** One turn of one monitor; undefined if there is nothing to do. */
+  async function turnOf(key: MonitorKey, signal: AbortSignal): Promise<(() => Promise<void>) | undefined> {
     const monitor = await findMonitor(db, key)
-    if (monitor === undefined) return false
+    if (monitor === undefined) return undefined
     if (!(await isKnownUser(services, monitor.runs_as))) {
       await db.write('stopMonitorsOf', { user: monitor.runs_as, now: now() })
-      return false
+      return undefined
     }
-    if (!(await mayStillAct(services, monitor.runs_as, key.project_id))) return false
+    if (!(await mayStillAct(services, monitor.runs_as, key.project_id))) return undefined
     const limit = await room(monitor)
-    if (limit === 0) return false
+    if (limit === 0) return undefined
     const time = now()
     const taken = await db.write('takeJudgements', {
       ...key,
@@ -94,14 +113,15 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
       now: time,
       until: time + leaseMs * 1000,
     })
-    if (taken.length > 0) await holding(key, taken, () => judgeAll(monitor, taken, signal))
-    return taken.length > 0
+    if (taken.length === 0) return undefined
+    return () => holding(key, taken, () => judgeAll(monitor, taken, signal))
   }
 
   /** How many judgements may begin now. With a budget it is one at a time, so that at most one exceeds the budget. */
   async function room(monitor: Monitor): Promise<number> {
     const { token_budget: budget } = monitor
-    if (kind === 'check' || budget === null) return atOnce[kind]
+    if (kind === 'check' || budget === null) return maxTaken[kind]
+    if (turns.isRunning(turnNameOf(keyOf(monitor)))) return 0
     const day = dayOf(now())
     if ((await tokensOfDay(db, keyOf(monitor), day)) < budget) return 1
     const waits = `the budget of ${budget} tokens is used up until ${endOfDay(day)}`
@@ -150,7 +170,7 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
       if (signal.aborted) return givenBack(taken)
       const outcome = afterRefusal(error, taken)
       if (outcome.reason === 'model_not_found' || outcome.reason === 'model_not_ready') {
-        const key = `${monitor.project_id} ${monitor.id}`
+        const key = nameOf(keyOf(monitor))
         const scorers = waiting.get(key) ?? new Map<string, number>()
         waiting.set(key, scorers.set(taken.scorer, performance.now() + modelWaitMs))
       }
@@ -193,6 +213,8 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
 }
 
 const keyOf = ({ project_id, id }: Monitor): MonitorKey => ({ project_id, monitor_id: id })
+const nameOf = ({ project_id, monitor_id }: MonitorKey): string => `${project_id} ${monitor_id}`
+const turnNameOf = (key: MonitorKey): TurnName => ({ owner: key.project_id, name: nameOf(key) })
 
 const givenBack = ({ call_id, scorer }: TakenJudgement): SettledJudgement => ({
   call_id,

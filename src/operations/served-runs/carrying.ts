@@ -7,9 +7,12 @@ import { readServedRun, type ServedRun } from '../../storage/evaluations/served-
 import { type BackgroundWork, inBackground } from '../background.ts'
 import { mayStillAct, withoutLimits } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
+import { createTurns } from '../turns.ts'
 
 /** Trials of one turn, as many as may be made at the same time; then another run is next. */
 const stepsPerTurn = 16
+/** The runs of one user leave room for those of others, however slow their models are. */
+const maxTurns = { total: 4, ofName: 1 }
 const idleMs = 250
 const failedMs = 5_000
 /** A run whose hold is not renewed for this long is taken by another process. */
@@ -38,27 +41,43 @@ class LaterError extends Error {
 export function startServedRuns(services: OperationParts, failed: (error: unknown) => void): BackgroundWork {
   const own = withoutLimits(services)
   const { db } = own
-  const holder = newId()
   /** How often trials have failed. */
   const failures = new Map<string, number>()
+  const turns = createTurns(maxTurns)
 
   return inBackground({
     firstMs: idleMs,
     failedMs,
     failed,
     async run(signal) {
-      const time = now()
-      // Another process may have a model.
-      const hasModels = services.models.all.length > 0
-      const until = time + leaseMs * 1000
-      const taken = await db.write('takeServedRun', { holder, now: time, until, hasModels })
-      if (taken === undefined) return idleMs
-      const key = { project_id: taken.project_id, run_id: taken.run_id, holder }
-      const pause = await holding(key, () => turn({ ...taken, held_by: holder }, signal))
-      if (pause !== undefined) await db.write('holdServedRun', { ...key, ...pause })
+      try {
+        do {
+          const run = turns.hasRoom() ? await take() : undefined
+          if (run !== undefined) turns.begin({ owner: run.runs_as, name: run.run_id }, turnOf(run, signal))
+          else if (turns.isRunning()) await turns.ended(idleMs)
+          else return idleMs
+        } while (!signal.aborted && !turns.hasFailed())
+      } finally {
+        await turns.allEnded()
+      }
       return 0
     },
   })
+
+  function take(): Promise<ServedRun | undefined> {
+    const time = now()
+    // Another process may have a model.
+    const hasModels = services.models.all.length > 0
+    const until = time + leaseMs * 1000
+    const turn = { holder: newId(), now: time, until, hasModels, except: turns.fullOwners() }
+    return db.write('takeServedRun', turn)
+  }
+
+  async function turnOf(run: ServedRun, signal: AbortSignal): Promise<void> {
+    const key = { project_id: run.project_id, run_id: run.run_id, holder: run.held_by ?? '' }
+    const pause = await holding(key, () => turn(run, signal))
+    if (pause !== undefined) await db.write('holdServedRun', { ...key, ...pause })
+  }
 
   /** Returns until when the run rests, and how far it is; undefined if it is over. */
   async function turn(run: ServedRun, signal: AbortSignal) {

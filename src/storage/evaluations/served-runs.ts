@@ -2,7 +2,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { isLive } from '../calls/calls.ts'
 import type { CallPart, CallStart } from '../calls/parts.ts'
 import { deleteCalls, reopenCall, upsertCalls } from '../calls/writes.ts'
-import { rawSql, type Sql, sql } from '../sql/sql.ts'
+import { emptySql, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type RowIn, tableOf } from '../sql/table.ts'
 import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
 import { requireMarked } from './marked-calls.ts'
@@ -68,6 +68,8 @@ interface Turn {
   until: number
   /** Whether the process can ask models; otherwise it takes only what no model is needed for. */
   hasModels?: boolean
+  /** Users whose runs have as many turns in the process as they may. */
+  except?: readonly string[]
 }
 
 /** A plan without a table to ask about, whose scorers are all checks. In texts of users quotes are escaped. */
@@ -82,19 +84,20 @@ const needsNoModel = ({ dialect }: Transaction): Sql => {
  */
 export const takeServedRun: Command<Turn, ServedRun | undefined> = async (
   tx,
-  { holder, now, until, hasModels = true },
+  { holder, now, until, hasModels = true, except = [] },
 ) => {
   await tx.lock(lockOfAll)
-  const among = hasModels ? rawSql('') : sql` AND ${needsNoModel(tx)}`
+  const answerable = hasModels ? emptySql : sql` AND ${needsNoModel(tx)}`
+  const others = except.length === 0 ? emptySql : sql` AND runs_as NOT IN (${listOf(except)})`
   const run = await tx.get<ServedRun>(
-    sql`SELECT ${servedRuns.columns} FROM served_runs WHERE held_until <= ${now}${among} ORDER BY
+    sql`SELECT ${servedRuns.columns} FROM served_runs WHERE held_until <= ${now}${answerable}${others} ORDER BY
       (SELECT max(turn_at) FROM served_runs AS own WHERE own.runs_as = served_runs.runs_as), turn_at, run_id LIMIT 1`,
   )
   if (run === undefined) return undefined
   await tx.run(
     sql`UPDATE served_runs SET held_by = ${holder}, held_until = ${until}, turn_at = ${now} WHERE ${oneOf(run)}`,
   )
-  return run
+  return { ...run, held_by: holder }
 }
 
 /**

@@ -25,7 +25,8 @@ export function monitorsAtWork(db: Reader, kind: MonitorScorer['kind'], now: num
   return db.all<MonitorKey>(
     sql`SELECT project_id, id AS monitor_id FROM monitors WHERE active = 1 AND EXISTS (
           SELECT 1 FROM judgements WHERE judgements.project_id = monitors.project_id AND judgements.monitor_id = monitors.id
-            AND judgements.state = 'pending' AND judgements.kind = ${kind} AND judgements.due_at <= ${now})
+            AND judgements.state = 'pending' AND judgements.kind = ${kind} AND judgements.due_at <= ${now}
+            AND (judgements.taken_until IS NULL OR judgements.taken_until <= ${now}))
         ORDER BY project_id, id LIMIT 1000`,
   )
 }

@@ -311,10 +311,8 @@ test('calls/score: every scorer scores every call once, in the background', asyn
 
 test('a judge whose answer was written is not asked again when its score was not', async (t) => {
   const { database } = await openApp(t)
-  let holder = ''
   let isLost = false
   const write = (async (name: string, given: Json) => {
-    if (name === 'takeServedRun') holder = given.holder
     if (name === 'addFeedback' && !isLost) {
       isLost = true
       throw new Error('the server is killed here')
@@ -329,9 +327,11 @@ test('a judge whose answer was written is not asked again when its score was not
   const body = { project_id: project, call_ids: [call], scorer_refs: [good] }
   assert.equal((await opened.post('/calls/score', body)).status, 200)
   await until('the score is lost', async () => isLost)
-  const [run] = await database.all<{ run_id: string }>(sql`SELECT run_id FROM served_runs`)
+  const rows = sql`SELECT project_id, run_id, held_by AS holder FROM served_runs`
+  const [run] = await database.all<{ project_id: string; run_id: string; holder: string }>(rows)
+  assert.ok(run)
   // Its hold ends, as it does some time after a kill.
-  await database.write('holdServedRun', { project_id: project, run_id: run?.run_id ?? '', holder, until: 0 })
+  await database.write('holdServedRun', { ...run, until: 0 })
   assert.deepEqual(await scores(call, 1), { good: { score: 0.5 } })
   assert.equal(backend.asked.length, 1)
   assert.equal((await judgeCalls()).length, 1)
