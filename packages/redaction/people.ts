@@ -61,7 +61,8 @@ const amount = /^\+\d{1,3}(?:(?:[\u2007\u2009\u202f]\d{3})+|\.\d{5,7})$/
 export const findPhones: Finder = (text, found) => {
   eachMatch(international, text, ({ index, 0: number }) => {
     const digits = number.replace(/^(?:%(?:25)?2|\\u002)b/i, '').replace(/\D/g, '')
-    if (digits.length >= 8 && !amount.test(number)) found(index, index + number.length)
+    if (digits.length >= (digits.startsWith('00') ? 11 : 8) && !amount.test(number))
+      found(index, index + number.length)
   })
   for (const form of [northAmerican, dotted])
     eachMatch(form, text, ({ index, 0: number }) => found(index, index + number.length))
