@@ -3,8 +3,8 @@ import { below, ruleAt, type Steps } from './paths.ts'
 
 /** What happens to the values of a JSON text. */
 interface JsonRules {
-  /** The same text if there is nothing to replace. */
-  text(text: string): string
+  /** The same text if there is nothing to replace. `name` is the key whose value it is, or empty. */
+  text(text: string, name: string): string
   /** Whether a number, as its digits, is replaced. */
   number(digits: string): string | undefined
   /** What replaces the value of a path, which is given as JSON. */
@@ -38,6 +38,7 @@ export function replacedJson(json: string, steps: Steps, rules: JsonRules, neste
   const stack: Frame[] = []
   let at = scan.space(0)
   let own = steps
+  let member = ''
   for (;;) {
     // A value begins here.
     const rule = stack.length > 0 ? ruleAt(own) : undefined
@@ -79,13 +80,15 @@ export function replacedJson(json: string, steps: Steps, rules: JsonRules, neste
   function begin(frame: Frame, from: number): number {
     if (!frame.isObject) {
       own = below(frame.steps, String(frame.index++))
+      member = ''
       return from
     }
     const end = stringEnd(json, from)
     const value = scan.key(from)
     const { name } = scan
     own = below(frame.steps, name)
-    const key = rules.text(name)
+    member = name
+    const key = rules.text(name, '')
     if (key !== name) {
       frame.names ??= new Map()
       const count = (frame.names.get(key) ?? 0) + 1
@@ -98,13 +101,13 @@ export function replacedJson(json: string, steps: Steps, rules: JsonRules, neste
   function stringAt(from: number, end: number): string | undefined {
     const raw = json.slice(from + 1, end - 1)
     const text = raw.includes('\\') ? (JSON.parse(json.slice(from, end)) as string) : raw
-    const changed = isJson(text) ? nestedJson(text) : rules.text(text)
+    const changed = isJson(text) ? nestedJson(text) : rules.text(text, member)
     return changed === text ? undefined : JSON.stringify(changed)
   }
 
   function nestedJson(text: string): string {
     // What is nested even deeper is a text: its escapes are no longer read, but nothing of it is left out.
-    return nested < maxNested ? replacedJson(text, own, rules, nested + 1) : rules.text(text)
+    return nested < maxNested ? replacedJson(text, own, rules, nested + 1) : rules.text(text, '')
   }
 }
 

@@ -67,8 +67,13 @@ function hasChoice(plain: string): boolean {
 const isWord = (code: number) =>
   (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || code === 95 || (code >= 97 && code <= 122)
 
+/** What ends an escape of JSON within JSON, or a colour of a terminal, is no part of a word. */
+const isEscape = (text: string, at: number) =>
+  /[bfmnrt]/.test(text.charAt(at - 1)) &&
+  /\\[bfnrt]$|\[[\d;]{1,12}m$/.test(text.slice(Math.max(0, at - 14), at))
+
 const isBoundary = (text: string, at: number) =>
-  isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at))
+  isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at)) || isEscape(text, at)
 
 function finderOf({ edges, accepting }: Automaton, opens: boolean, closes: boolean): Finder {
   const table = new Int16Array(edges.length * ascii).fill(-1)

@@ -22,6 +22,8 @@ export const findEmails: Finder = (text, found) => {
       if (from === at) from = localStart(text, at, anyLetter)
       // The second character of a line break within JSON within JSON.
       if (text.charAt(from - 1) === '\\' && /[bfnrt]/.test(text.charAt(from)) && from < at - 1) from++
+      // The end of a colour of a terminal.
+      if (/[[;]/.test(text.charAt(from - 1))) from += /^\d{1,3}m/.exec(text.slice(from, at))?.[0].length ?? 0
       const local = text.slice(from, at)
       // The user of every repository, in addresses such as git@example.com:group/name.
       if (local !== '' && local !== 'git') found(from, end)
@@ -40,7 +42,7 @@ const extension = String.raw`(?: ?x\d{1,6})?`
 /** Between two of these numbers, an en dash says from where to where. */
 const hyphensWithin = String.raw`\u2010-\u2012\uff0d-`
 const international = new RegExp(
-  String.raw`${leftOfNumber}(?<![)+])(?:(?:\+|%(?:25)?2[Bb]|\\u002[Bb])[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[${spaces}./${hyphens}]))(?:[${spaces}.()/${hyphensWithin}]{0,2}\d){5,12}${extension}(?![\w]|[.,]\d)`,
+  String.raw`${leftOfNumber}(?<![)+])(?:(?:\+|%(?:25)?2[Bb]|\\u002[Bb])[1-9]\d{0,2}|00[1-9]\d{0,2}(?=[${spaces}./${hyphens}]))(?:(?! -\d)[${spaces}.()/${hyphensWithin}]{0,2}\d){5,12}${extension}(?![\w]|[.,]\d)`,
   'g',
 )
 const northAmerican = new RegExp(
@@ -52,15 +54,15 @@ const dotted = new RegExp(
   String.raw`${leftOfNumber}(?:1\.)?[2-9]\d{2}\.[2-9]\d{2}\.\d{4}${extension}(?![\w]|[.${hyphens}]\w)`,
   'g',
 )
-const minDigits = 8
-/** As amounts are typeset in French. Plain spaces stand in telephone numbers, too. */
-const typesetAmount = /^\+\d{1,3}(?:[\u2007\u2009\u202f]\d{3})+$/
+/** As amounts are typeset in French, where plain spaces would be of a telephone number; and coordinates. */
+const amount = /^\+\d{1,3}(?:(?:[\u2007\u2009\u202f]\d{3})+|\.\d{5,7})$/
 
 /** Telephone numbers as they are dialled from abroad, and those of North America with their hyphens or dots. */
 export const findPhones: Finder = (text, found) => {
   eachMatch(international, text, ({ index, 0: number }) => {
     const digits = number.replace(/^(?:%(?:25)?2|\\u002)b/i, '').replace(/\D/g, '')
-    if (digits.length >= minDigits && !typesetAmount.test(number)) found(index, index + number.length)
+    if (digits.length >= (digits.startsWith('00') ? 11 : 8) && !amount.test(number))
+      found(index, index + number.length)
   })
   for (const form of [northAmerican, dotted])
     eachMatch(form, text, ({ index, 0: number }) => found(index, index + number.length))
@@ -152,7 +154,7 @@ const ibanGroups = (separator: string) =>
   `(?:${separator}[A-Za-z0-9]{4}){2,7}(?:${separator}[A-Za-z0-9]{1,3})?`
 /** In one piece, or in groups of four. With hyphens in all of them: those of a UUID stand elsewhere. */
 const ibanStart = new RegExp(
-  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}))[A-Za-z]{2}\d{2}(?:${ibanGroups(`[${spaces}]?`)}|${ibanGroups(`[${hyphens}]`)})`,
+  String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}|\[[\d;]{1,12}m))[A-Za-z]{2}\d{2}(?:${ibanGroups(`[${spaces}]?`)}|${ibanGroups(`[${hyphens}]`)})`,
   'g',
 )
 

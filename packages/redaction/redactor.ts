@@ -59,6 +59,8 @@ const dropped = '[dropped]'
 /** What was replaced before, such as by an earlier try of the same write. */
 const alreadyReplaced = /^(?:\{"redacted":)?"\[(?:dropped|hash:[0-9a-f]{16})\]"\}?$/
 
+const namesKey = /(?:access|account|private|preshared)_?key$/i
+
 export function createRedactor({
   kinds: chosen = [],
   own = [],
@@ -101,7 +103,9 @@ export function createRedactor({
   }
 
   const rules = {
-    text,
+    /** Some keys are known only by the name that is before them. */
+    text: (value: string, name: string) =>
+      namesKey.test(name) ? text(`${name}=${value}`).replace(`${name}=`, '') : text(value),
     number(digits: string): string | undefined {
       if (!hasCards || !/^\d{14,16}$/.test(digits)) return undefined
       const changed = text(digits)

@@ -9,10 +9,10 @@ export interface Span {
 export type Finder = (text: string, found: (from: number, to: number) => void) => void
 
 /**
- * What may stand before a number or a key: no letter, digit or dot, and no hyphen that follows a letter. Inside of JSON
- * within JSON a line break is still two characters, and the second one is a letter. Percent-encoded signs end in letters, too.
+ * What may stand before a number or a key: no letter, digit or dot, and no hyphen that follows a letter. Letters also end line
+ * breaks in JSON within JSON, percent-encoded signs and the colours of a terminal.
  */
-export const leftOfNumber = String.raw`(?:(?<![\w.]|\w-)|(?<=\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}))`
+export const leftOfNumber = String.raw`(?:(?<![\w.]|\w-)|(?<=\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}|\[[\d;]{1,12}m))`
 
 /** Between the groups of a number, for a class of characters. Word processors and models write them without breaks. */
 export const spaces = String.raw` \u00a0\u2007\u2009\u202f`

@@ -28,12 +28,16 @@ const secrets = {
     '-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA7bq\n-----END PRIVATE KEY-----',
     'MIIEowIBAAKCAQEA7bq',
   ],
+  // As a terminal colours it.
+  colour: ['\u001b[32m+49 40 5550199\u001b[0m', '5550199'],
+  // By its name only.
+  named: ['aB3dE5gH/jK1mN2pQ4rS6tU7vW8xY9zA0bC1dE2f', 'jK1mN2pQ4rS6tU7vW8x'],
   own: ['EMP-998877', '998877'],
   path: ['hunter2hunter2', 'hunter2'],
 } as const
 
 const text = Object.entries(secrets)
-  .filter(([name]) => name !== 'path')
+  .filter(([name]) => name !== 'path' && name !== 'named')
   .map(([name, [secret]]) => `${name}: ${secret}`)
   .join('\n')
 /** As it stands, as a key, and in JSON within a string: whatever a client makes of it. */
@@ -43,6 +47,7 @@ const value = {
   nested: JSON.stringify({ arguments: text, list: [JSON.stringify({ text })] }),
   number: 4111111111111111,
   password: secrets.path[0],
+  SecretAccessKey: secrets.named[0],
 }
 const harmless = { order: 'A-2026-000123', at: '2026-11-27T07:21:21Z', price: 12.5, sha: 'a'.repeat(64) }
 

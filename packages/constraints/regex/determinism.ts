@@ -1,5 +1,4 @@
-import type { Expr, Range } from '../grammar/expressions.ts'
-import { united } from '../grammar/expressions.ts'
+import { type Expr, type Range, united } from '../grammar/expressions.ts'
 
 /**
  * Whether the next character alone always determines the position in the expression. The engine follows every possible

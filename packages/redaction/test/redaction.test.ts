@@ -62,6 +62,45 @@ const newerKeys = [
   ['shpss_', hex(32)],
   ['MTIzNDU2Nzg5MDEyMzQ1Njc4', `.GaB3dE.${mixed(38)}`],
   ['MTIzNDU2Nzg5MDEyMzQ1Njc4OQ', `.GaB3dE.${mixed(38)}`],
+  ['sk-', 'aB3dE-gH1jK_m4pQ-sT6vX'],
+  ['IQoJb3JpZ2luX2Vj', mixed(300)],
+  ['ABSK', `${mixed(128)}=`],
+  ['1//03', mixed(90)],
+  ...['pcsk_', 'tgp_v1_', 'wandb_v1_', 'duffel_live_', 'CFPAT-', 'HRKU-AA', 'pa-'].map((name) => [
+    name,
+    `${mixed(20)}_${mixed(30)}`,
+  ]),
+  ['CCIPAT_', `${mixed(22)}_${hex(40)}`],
+  ...['rubygems', 'e2b', 'bkua', 'sqp', 'shippo_live', 'napi', 'pnu', 'nfp', 'phx', 'jina', 'cfut'].map(
+    (name) => [`${name}_`, mixed(40)],
+  ),
+  ['aio_', mixed(28)],
+  ['fw_', mixed(24)],
+  ['re_', `${mixed(8)}_${mixed(24)}`],
+  ['sk_', hex(48)],
+  ['fc-', hex(32)],
+  ['pul-', hex(40)],
+  [hex(32), '-us14'],
+  ['xkeysib-', `${hex(64)}-${mixed(16)}`],
+  ['dt0c01.', `${mixed(24)}.${mixed(64)}`.toUpperCase()],
+  [mixed(14), `.atlasv1.${mixed(67)}`],
+  ['LTAI', mixed(20)],
+  ['AKID', mixed(32)],
+  ['AQVN', mixed(36)],
+  ['AKCp', mixed(69)],
+  ['EZAK', mixed(54)],
+  ['sl.u.', mixed(130)],
+  ['sk.eyJ', `${mixed(60)}.${mixed(22)}`],
+  ['ops_eyJ', mixed(250)],
+  ['fm2_', mixed(120)],
+  ['sha256~', mixed(43)],
+  ['v1.0-', `${hex(24)}-${hex(64)}${hex(64)}${hex(18)}`],
+  ['FLWSECK-', `${hex(32)}-X`],
+  ['oy2', 'ab2c3d4'.repeat(7).slice(0, 43)],
+  ['cio', mixed(32)],
+  [mixed(52), `JQQJ99${mixed(26)}`],
+  [mixed(76), 'AZDOaB3d'],
+  ['webhook.office.com/webhookb2/', `${mixed(36)}@${mixed(36)}/IncomingWebhook/${hex(32)}/${mixed(36)}`],
 ].map((pieces) => pieces.join(''))
 
 /** One sign too short, without what marks them, or inside of a longer word. */
@@ -78,6 +117,10 @@ const nearKeys = [
   `MTIzNDU2Nzg5MDEyMzQ1Njc4.toString.${mixed(20)}`,
   `NotificationSubscription.create.${mixed(30)}`,
   'PuTTY-User-Key-File is the first line',
+  're_compile_pattern_for_searching_2, fw_update_firmware_status_2, sk_buff_head_init_class_v2_of_netlink',
+  'e2b_sandbox_template_created_at_2025_long, pa-configuration-of-the-project-x-in-2024-and-later',
+  'duffel_live_stream_of_the_program_in_2024_and_later, jina_embeddings_v3_text_matching, fc-cache-2024',
+  'st.session_state, sl.update.configuration, sha256~, v1.0-alpha, http://a//0b/c, cioppino, oy2',
   'key-value-store-of-the-project, dp.pt.is-no-token, vcp_setting, glc_grafana, eu01xx',
 ]
 
@@ -191,6 +234,7 @@ test('every kind is found wherever it stands, and its marker says which it was',
         ['("', '")'],
         ['line\n', '\nline'],
         ['a: ', '.'],
+        ['\u001b[1;32m', '\u001b[0m'],
       ]) {
         assert.equal(text(`${before}${value}${after}`), `${before}[${kind}]${after}`, value)
       }
@@ -222,6 +266,12 @@ test('every kind is found wherever it stands, and its marker says which it was',
   assert.equal(text('http://u:secret@h?x=b@c'), 'http://u:[token]@h?x=b@c')
   assert.equal(text('(http://u:secret@h:80),(@b)'), '(http://u:[token]@h:80),(@b)')
   assert.equal(text(`"SecretAccessKey": "${'aB/+1'.repeat(8)}"`), '"SecretAccessKey": "[key]"')
+  assert.equal(text(`key_${examples.token[0]}`), 'key_[token]')
+  assert.equal(text(`Basic ${btoa('ada:aaaaaaaaa')}`), 'Basic [token]')
+  for (const name of ['?sig', '&password', '&amp;access_token', '\\u0026X-Amz-Signature', ';api_key'])
+    assert.equal(text(`http://a.b/c?d=1${name}=ab12-cd34%3D&e=1`), `http://a.b/c?d=1${name}=[token]&e=1`)
+  assert.equal(text(`PrivateKey = ${'aB/+1'.repeat(8)}abc=`), 'PrivateKey = [key]')
+  assert.equal(text('+12025550123 -1 +4930123456 - 7'), '[phone] -1 [phone] - 7')
   assert.equal(text('-----BEGIN PRIVATE KEY-----\nMIIEow cut'), '[private_key]')
   // Where words have no spaces between them, only the address is one.
   assert.equal(text('请写信给ada@example.com谢谢'), '请写信给[email]谢谢')
@@ -237,6 +287,8 @@ test('a kind that is not chosen stays', () => {
 
 test('texts that only look like it stay as they are', () => {
   const harmless = [
+    'P/N 001-47880-06, #008-2090098-7903128, +36.522286 +110.5549745, +74736 -34864, +12345-67, ?api_key={key2024}&sig=&password=<password1>',
+    'Basic AuthenticationProviderFactory, Basic Electronics for Everyone, &token=abcdefgh12, ?page_sig=12345678',
     'logo@2x.png, photo@3x.jpeg, 1–3, 2000–2010, 100–200–3000',
     '+100 000–200 000, +12\u202f345\u202f678 habitants',
     'hvs.CreateSomethingVeryLongNamedHere, tvly-configuration-setting-name-thing',
@@ -307,6 +359,19 @@ test('escapes hide nothing, in values, keys and JSON within strings', () => {
     [{ args: within }, { args: '{"mail":"see\\n[email]","n":"[card]"}' }],
     [{ args: within.slice(0, 30) }, { args: '{"mail":"see\\n[email]"' }],
     ['a\tsk-ant-aaaaaaaaaaaaaaaa1111', 'a\t[key]'],
+    // What AWS and Azure print: the key is known by its name only.
+    [
+      { out: JSON.stringify({ accountKey: `${mixed(86)}==`, name: mixed(86) }) },
+      { out: JSON.stringify({ accountKey: '[key]', name: mixed(86) }) },
+    ],
+    [
+      { SecretAccessKey: mixed(40), access_key: 'none' },
+      { SecretAccessKey: '[key]', access_key: 'none' },
+    ],
+    [
+      { out: JSON.stringify({ secretAccessKey: mixed(40), other: mixed(40) }) },
+      { out: JSON.stringify({ secretAccessKey: '[key]', other: mixed(40) }) },
+    ],
   ]
   for (const [before, after] of cases) {
     assert.deepEqual(JSON.parse(json(JSON.stringify(before), 'inputs')), after)
@@ -370,6 +435,7 @@ async function matches(pattern: string, value: string): Promise<string[]> {
 test('a pattern finds the longest matches from left to right', async () => {
   assert.deepEqual(await matches('EMP-\\d{4,}', 'EMP-12 EMP-1234567 xEMP-0000'), ['EMP-1234567', 'EMP-0000'])
   assert.deepEqual(await matches('\\b\\d{6}\\b', '123456 1234567 a123456 654321'), ['123456', '654321'])
+  assert.deepEqual(await matches('\\b[A-Z]\\d\\b', '\\nA1 \u001b[32mB2 mC3 A4'), ['A1', 'B2', 'A4'])
   assert.deepEqual(await matches('(?:ü|😀)+', 'aü😀üb'), ['ü😀ü'])
   assert.equal((await matches('\\d{11,}', '1'.repeat(5_000))).join(''), '1'.repeat(5_000))
 })
@@ -411,6 +477,10 @@ test('no text makes a search run away', async () => {
     'MTIz',
     'dp.st.',
     '0d1e2c3d-',
+    '[0;1;31m',
+    '?sig=',
+    'cGFz',
+    'sk.eyJ',
   ]
   for (const piece of hostile) {
     // A search that looks back over the text for each of its characters would take hours.

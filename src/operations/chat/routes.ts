@@ -1,6 +1,5 @@
 import { type Routes, wholeOrEvents } from '../../http/contracts.ts'
-import type { ChatCompletion } from '../generation/chat-answer.ts'
-import { createChatAnswer } from '../generation/chat-answer.ts'
+import { type ChatCompletion, createChatAnswer } from '../generation/chat-answer.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { generationRefusals, promptedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'

@@ -1,5 +1,4 @@
-import type { Completion } from '../completions/completion.ts'
-import { withoutAnswers } from '../completions/completion.ts'
+import { type Completion, withoutAnswers } from '../completions/completion.ts'
 import { answerOptions } from '../generation/answer-options.ts'
 import type { Delta } from '../generation/deltas.ts'
 import { type GenerationContext, generate } from '../generation/generation.ts'

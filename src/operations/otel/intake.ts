@@ -64,6 +64,8 @@ export async function takeLogs(
     if (item.leftOut !== undefined) report.count('left out', item.leftOut)
     for (const { call, record, ...log } of item.calls) {
       const whole = await wholePart(intake, caller, project, call)
+      // Its client tells of an answer as soon as it has it: joined with it, it counts once.
+      if (log.request !== undefined) await intake.names.settled(project, log.request)
       joined.push({ ...whole, log: { ...log, record: record.text } })
     }
     for (const evaluation of item.evaluations) evaluations.push({ item: evaluation, project })

@@ -34,9 +34,7 @@ export interface PooledInputs {
   tokens: number
 }
 
-/**
- * Asks a model that pools. No other model is ever asked in its place: vectors of two models cannot be compared.
- */
+/** Asks a model that pools. No other model is ever asked in its place: vectors of two models cannot be compared. */
 export async function poolWith(
   services: GenerationParts,
   { model, served }: FoundModel,

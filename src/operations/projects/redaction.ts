@@ -73,7 +73,6 @@ async function requireUsable(
 
 /** What is read of old calls, and sent to be counted at a time. */
 const maxCharacters = 64 << 20
-const noSecret = ''
 
 /** Counts what would be replaced in the latest calls. It returns numbers only. */
 export async function tryRedaction(
@@ -85,7 +84,7 @@ export async function tryRedaction(
   if (redaction) await requireUsable(redacting, caller, redaction, 'redaction.')
   const rules = {
     redaction: redaction ?? (await readProjectSettings(db, project)).redaction ?? {},
-    secret: noSecret,
+    secret: '',
   }
   const counts: Record<string, number> = {}
   let [calls, matching, characters] = [0, 0, 0]

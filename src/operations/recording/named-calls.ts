@@ -39,6 +39,7 @@ const callRefHead = /^[a-z][a-z0-9+.-]*:\/\/\/([^/]+\/[^/]+)\/call\//
  * Resolves the calls that one request names, by their ids or by those of their completions. Access is checked before.
  */
 export interface CallNames {
+  settled: Recorder['settled']
   /** The id of the call; a name that is not that of a completion in the project is returned unchanged. */
   call(project: string, name: string): Promise<string>
   calls(project: string, names: readonly string[]): Promise<string[]>
@@ -69,6 +70,7 @@ export function createCallNames(
   }
 
   return {
+    settled: services.settled,
     call,
     async looksAt(project, fields) {
       if (!fields.some((field) => isColdField(field))) return

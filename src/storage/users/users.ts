@@ -100,9 +100,7 @@ export async function ownerOfKey(db: Reader, id: string): Promise<string | undef
     ?.user_name
 }
 
-/**
- * Replaces what the user may do where.
- */
+/** Replaces what the user may do where. */
 export const setGrants: Command<GrantsChange, GrantsResult> = async (tx, change) => {
   const { name, grants, expected, roleStays = false, lastAdminStays } = change
   await tx.lock('admins')

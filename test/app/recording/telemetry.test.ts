@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Database } from '../../../src/storage/database.ts'
+import { openAppRecord } from '../../support/app-record.ts'
 import { completeOf } from '../../support/calls.ts'
 import { attributesOf } from '../../support/otlp.ts'
 import { logsOf, recordOf } from '../otel/otlp-logs.ts'
@@ -104,6 +106,37 @@ async function claudeNotified(opened: Opened, history: object[]): Promise<Asked>
   await opened.callOf(asked.id)
   return asked
 }
+
+test('what is told of an answer before it is written waits for it, and is not a second one', async (t) => {
+  const database = await openAppRecord()
+  const released = Promise.withResolvers<void>()
+  const write: Database['write'] = (name, ...rest) =>
+    name === 'recordAnswers'
+      ? released.promise.then(() => database.write(name, ...rest))
+      : database.write(name, ...rest)
+  const { ask, answers, post, callOf, threadOf } = await open(t, { database: { ...database, write } })
+  answers.push('One file.')
+  const { id, request } = await ask('/v1/messages', claudeHeaders, claudeBody([prompt('List it')]))
+  const send = (event: string, attributes: object) =>
+    post(
+      '/v1/logs',
+      logsOf([recordOf({ ...common, 'event.name': event, ...attributes }, toldAt(event))], resource),
+    )
+  const common = { 'session.id': session, 'prompt.id': 'p-1' }
+  const toldAt = (event: string) => ({
+    timeUnixNano: String(nanoseconds(new Date().toISOString())),
+    body: { stringValue: `claude_code.${event}` },
+  })
+  const told = send('api_request', { model: 'scripted', request_id: request, cost_usd: 1.5 })
+  // By the time this one is stored, the other would be.
+  assert.equal((await send('user_prompt', { prompt: 'List it' })).status, 200)
+  released.resolve()
+  assert.equal((await told).status, 200)
+  const call = await callOf(id)
+  assert.equal((await callOf(call.turn_id)).op_name, 'claude_code.turn')
+  const { turn_count, call_count, cost } = await threadOf(session)
+  assert.deepEqual([turn_count, call_count, cost], [1, 2, 1.5])
+})
 
 for (const [how, split] of [
   ['at once', false],
