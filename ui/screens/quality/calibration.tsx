@@ -158,7 +158,7 @@ const estimateText = (estimate: Estimate | null | undefined): string => {
 function Diagram({ bins }: { bins: NonNullable<Report['before']>['bins'] }) {
   return (
     <figure class="reliability">
-      <svg viewBox="-15 -4 123 112" role="img" aria-label="How often it was right, by its probability">
+      <svg viewBox="-19 -4 128 112" role="img" aria-label="How often it was right, by its probability">
         {[0, 50, 100].flatMap((tick) => [
           <text key={tick} x={tick} y={107} text-anchor="middle">{`${tick} %`}</text>,
           <text key={`right ${tick}`} x={-3} y={102 - tick} text-anchor="end">{`${tick} %`}</text>,
