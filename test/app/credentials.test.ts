@@ -144,6 +144,7 @@ test('P5: only health, the page itself, its links and its sign-in answer without
   const both = (url: string, status = 200) => [`GET ${url} ${status}`, `HEAD ${url} ${status}`]
   assert.deepEqual(open, [
     ...read.flatMap((url) => both(url)),
+    ...both('/favicon.ico', 302),
     // The sample file does not exist.
     ...both('/ui/*', 404),
     ...both('/ui/issuers'),

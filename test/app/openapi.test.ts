@@ -39,7 +39,7 @@ test('only routes without a contract are hidden', () => {
     if (!isHidden || declared.has(url) || declared.has(url.replace(/\/$/, ''))) continue
     assert.match(
       url,
-      /^\/(openapi\.json|docs(\/.*)?|v1\/models\/\*|(ui\/?\*?)?|:entity\/:project\/(r\/\*|weave(\/\*)?))$/,
+      /^\/(favicon\.ico|openapi\.json|docs(\/.*)?|v1\/models\/\*|(ui\/?\*?)?|:entity\/:project\/(r\/\*|weave(\/\*)?))$/,
     )
   }
 })

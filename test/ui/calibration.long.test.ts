@@ -211,6 +211,19 @@ async function assertShown(
     }
   }
   assert.equal(await page.locator('.reliability circle').count(), report.before.bins.length)
+  // Both axes have their numbers and are named; answers are words.
+  const ticks = await page.locator('.reliability text').allTextContents()
+  assert.deepEqual(ticks, ['0 %', '0 %', '50 %', '50 %', '100 %', '100 %'])
+  const isWhole = (text: Element) => {
+    const [own, whole] = [text, text.closest('svg') ?? text].map((shape) => shape.getBoundingClientRect())
+    return own !== undefined && whole !== undefined && own.left >= whole.left && own.right <= whole.right
+  }
+  for (const tick of await page.locator('.reliability text').all()) assert.ok(await tick.evaluate(isWhole))
+  await page.getByText('Up: how often it was right. Across: how sure it was.').waitFor()
+  const agreed = page.getByRole('region', { name: 'Agreement' })
+  assert.ok((await agreed.getByRole('cell', { name: 'yes', exact: true }).count()) > 0)
+  assert.equal(await agreed.getByText('true').count(), 0)
+  await page.getByRole('definition').filter({ hasText: / to / }).first().waitFor()
   await assertAccessible(page)
   await page.getByRole('region', { name: 'Agreement' }).locator('summary').first().click()
   const cell = page.getByRole('region', { name: 'Agreement' }).getByRole('link').first()

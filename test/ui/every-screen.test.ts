@@ -77,7 +77,7 @@ function findLayoutFaults(): string[] {
   for (const control of innerWidth < 736 ? document.querySelectorAll(`:is(header, main) ${controls}`) : []) {
     const { height } = control.getBoundingClientRect()
     const isOfHead = control.closest('.grid-head, thead, .json-toggle, [role=tree]') !== null
-    if (isShown(control) && height < 40 && !isOfHead)
+    if (isShown(control) && height < 44 && !isOfHead)
       found.push(`only ${Math.round(height)} px high: ${about(control)}`)
   }
   // A word or a number that does not fit is broken anywhere.

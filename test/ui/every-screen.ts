@@ -36,7 +36,7 @@ export async function fillEveryScreen(app: Writer): Promise<string[]> {
     ...['', '/invitations', '/budgets', '/audit'].map((list) => `/ui/people${list}`),
     ...[`${at}/calls`, `${at}/calls?peek=${idOf('chat', 1)}`],
     `${at}/trace/${idOf('trace', 20)}?call=${idOf('search', 20)}`,
-    `${at}/call/${idOf('chat', 2)}`,
+    ...[`${at}/call/${idOf('chat', 2)}`, `${at}/trace/unknown`, `${at}/calibrations/unknown`],
     ...[`${at}/conversations`, `${at}/conversation?thread=visit-1`],
     ...[`${at}/agents?range=all`, `${at}/agent?agent=weaver&range=all`],
     ...[`${at}/search`, `${at}/search?q=capital`, `${at}/charts?range=1y`],

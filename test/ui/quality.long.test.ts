@@ -791,6 +791,22 @@ test('the screens of Quality are accessible', { skip }, async (t) => {
   }
 })
 
+test('a run that goes on misses no scores yet, and its state leads to its progress', { skip }, async (t) => {
+  const { run, predict, score, finishPrediction } = evaluationRunsOf(served())
+  const going = await run()
+  const scored = await predict(going)
+  await score(going, scored, 'judge', { passed: true })
+  for (const prediction of [scored, await predict(going, { inputs: { question: 'capital of Mali' } })])
+    assert.equal((await finishPrediction(prediction)).status, 200)
+  const { page, problems } = await open(t, `${ui}/evals`)
+  const row = page.locator(`tr:has(a[href*="${going}"])`).filter({ hasText: 'running' })
+  await row.getByText('100 %').waitFor()
+  assert.equal(await row.getByText('missing').count(), 0)
+  await row.getByRole('link', { name: 'running' }).click()
+  await page.getByRole('heading', { name: 'Running' }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
 test('an evaluation that failed before its first trial is listed, and its screen says why', {
   skip,
 }, async (t) => {

@@ -80,8 +80,8 @@ async function readAssets(root: string): Promise<Map<string, Asset> | undefined>
 const links = ['/:entity/:project/r/*', '/:entity/:project/weave', '/:entity/:project/weave/*']
 
 /**
- * The page and its files. They contain no data, so they are public, and a link gives the same answer for every id. Any
- * path below /ui that is not a file is a location within the page. `root` is the path that a proxy removes.
+ * The page and its files, without data and so public: a link gives the same answer for every id. A path below /ui that is
+ * no file is a location within the page. Beside JSON browsers ask for /favicon.ico. `root` is what a proxy removes.
  */
 export function servePage(app: App, root: string): void {
   // Read with the first request for it: a start is sooner, and a page that nobody opens takes no memory.
@@ -106,6 +106,7 @@ export function servePage(app: App, root: string): void {
       .send('Heddle is running. Its page was not built: `npm run build:ui` builds it.\n')
   }
   for (const url of ['/', '/ui', '/ui/', ...links]) app.get(url, route, home)
+  app.get('/favicon.ico', route, async (_, reply) => reply.redirect(`${root}/ui/icon.svg`))
   app.get('/ui/*', route, async (request, reply) => {
     const name = (request.params as Record<'*', string>)['*']
     const asset = (await readPage())?.get(name)

@@ -1,4 +1,3 @@
-import { compactJson } from '../../../packages/json/index.ts'
 import { idOf } from '../../domain/ids.ts'
 import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
 import { callRef, objectRef } from '../../domain/refs.ts'
@@ -115,7 +114,7 @@ async function feedbackOn(
   const caller = { name: runs_as, role: 'member' as const, entities: new Set<string>() }
   const payload = new JsonText(
     writeJson({
-      output: new JsonText(compactJson(output)),
+      output: new JsonText(output),
       monitor: monitor.id,
       ...(decisions && { decisions }),
     }),

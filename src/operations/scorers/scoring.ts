@@ -1,3 +1,4 @@
+import { compactJson } from '../../../packages/json/index.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { monotonicNow } from '../../domain/time.ts'
 import type { GenerationContext } from '../generation/generation.ts'
@@ -24,7 +25,7 @@ export interface JudgeRun {
   ended: number
 }
 
-/** `output` is JSON. */
+/** `output` is JSON in one line, whatever spaces the model wrote: it becomes part of JSON Lines. */
 type Scored = { output: string; run?: JudgeRun } | (Unscored & { run?: JudgeRun })
 
 /** Applies a scorer to a call. Throws refusals of a model or of the record. */
@@ -48,6 +49,6 @@ export async function score(
     ? decideAsJudge(services, judge, { prompt, template: templateOf(judge, values) }, asking)
     : askJudge(services, judge, prompt, asking))
   const run = { answer, started, ended: monotonicNow() }
-  if (answer.fault === undefined) return { output: answer.text, run }
+  if (answer.fault === undefined) return { output: compactJson(answer.text), run }
   return { state: 'failed', reason: 'answer_cut_off', detail: answer.fault, run }
 }

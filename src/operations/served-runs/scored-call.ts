@@ -1,4 +1,3 @@
-import { compactJson } from '../../../packages/json/index.ts'
 import { idOf, newId } from '../../domain/ids.ts'
 import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
 import { callRef } from '../../domain/refs.ts'
@@ -61,7 +60,7 @@ export async function scoreCall(attempt: Attempt, callId: string, scorer: Monito
   })
   if ('exception' in judged) return
   const payload = {
-    output: new JsonText(compactJson(judged.output)),
+    output: new JsonText(judged.output),
     ...(judged.decisions !== undefined && { decisions: new JsonText(judged.decisions) }),
   }
   const fields = {

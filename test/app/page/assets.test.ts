@@ -50,6 +50,11 @@ test('every file that the page loads comes from this server, under /ui/', async 
   }
 })
 
+test('the icon that browsers ask for beside JSON needs no key', async () => {
+  const { statusCode, headers } = await get('/favicon.ico')
+  assert.deepEqual([statusCode, headers.location], [302, '/ui/icon.svg'])
+})
+
 test('the compressed and the plain form of a file have the same content', async () => {
   const { body } = await get('/')
   const [, script = ''] = /src="([^"]+)"/.exec(body) ?? []

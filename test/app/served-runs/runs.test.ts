@@ -85,7 +85,8 @@ test('serve: invalid requests are refused before anything is written', async (t)
 })
 
 test('a run asks about each row, scores each answer, and ends with the means', async (t) => {
-  const backend = simulatedBackend(t, ({ constraint }) => (constraint ? '{"score": 0.5}' : 'city 1'))
+  // A model may break its lines: what is read as JSON Lines has none of them.
+  const backend = simulatedBackend(t, ({ constraint }) => (constraint ? '{"score": 0.5\n }' : 'city 1'))
   const opened = await openApp(t, { sweep: true, backend })
   const { scorer } = monitorsOf(opened)
   await makeDataset(opened, 3)
@@ -123,6 +124,12 @@ test('a run asks about each row, scores each answer, and ends with the means', a
     [first.output, first.inputs.temperature, first.inputs.messages[0], Object.keys(first.summary.usage)],
     ['city 1', 0.25, { role: 'system', content: 'Be brief.' }, ['played']],
   )
+  const scores = await opened.get(`${root}/scores?evaluation_run_id=${cold}`)
+  const values = scores.text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line).value)
+  assert.equal(values.filter((value) => value?.score === 0.5).length, 6)
   // A scorer that cannot score says why in its call.
   const lost = calls.filter(({ op_name }) => op_name === 'lost.score')
   assert.equal(lost.length, 6)

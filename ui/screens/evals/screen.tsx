@@ -256,13 +256,9 @@ function RunLine(props: LineProps) {
         </span>
       </td>
       <td data-label="State" title={row.error ?? undefined}>
-        {row.status === 'running' ? (
-          <a href={state}>
-            <Status status={row.status} />
-          </a>
-        ) : (
+        <a href={state}>
           <Status status={row.status} />
-        )}
+        </a>
       </td>
       {scores.map((field) => {
         const own = stats.get(field)
@@ -272,7 +268,7 @@ function RunLine(props: LineProps) {
             {mean ? (
               <>
                 {meanText(mean)}
-                {own.missing_trial_count > 0 && (
+                {row.status !== 'running' && own.missing_trial_count > 0 && (
                   <span
                     class="missing"
                     title={`${countText(own.missing_trial_count)} trials without this score`}

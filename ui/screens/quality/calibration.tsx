@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
 import { PlainTable } from '../../parts/plain-table.tsx'
-import { Empty, Failed, FailedScreen, Skeleton } from '../../parts/states.tsx'
+import { Select } from '../../parts/select.tsx'
+import { Empty, Failed, FailedScreen, Problem, Skeleton } from '../../parts/states.tsx'
+import { useWork } from '../../parts/work.ts'
 import { search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import {
@@ -52,16 +54,15 @@ export function CalibrationScreen({ project, judge }: { project: string; judge: 
         <div class="head-tools">
           {questions.length > 0 &&
             Object.entries(chosen).map(([name, all]) => (
-              <select
-                key={name}
-                aria-label={name === 'labels' ? 'Labels' : 'Question'}
-                value={name === 'labels' ? annotation : question}
-                onChange={({ currentTarget }) => setSearch({ [name]: currentTarget.value })}
-              >
-                {all.map((one) => (
-                  <option key={one}>{one}</option>
-                ))}
-              </select>
+              <span key={name} class="in-line">
+                {name === 'labels' ? 'Labels' : 'Question'}
+                <Select
+                  aria-label={name === 'labels' ? 'Labels' : 'Question'}
+                  choices={Object.fromEntries(all.map((choice) => [choice, choice]))}
+                  value={(name === 'labels' ? annotation : question) ?? ''}
+                  onChange={(value) => setSearch({ [name]: value })}
+                />
+              </span>
             ))}
         </div>
       </header>
@@ -91,22 +92,15 @@ function Reliability(asked: Calibrated) {
   const { value, error, reload } = useLoading((signal) => readReport(asked, signal), [])
   const [isQueueing, setQueueing] = useState(false)
   const [said, setSaid] = useState<string>()
-  const [isFitting, setFitting] = useState(false)
+  const { isWorking, failure, work } = useWork()
   if (error) return <Failed {...{ error }} retry={reload} />
   if (value === undefined) return <Skeleton rows={6} />
   const [report, agreement] = value
   const { labels, decisions, labels_to_halve, before, after, why, review, improbable } = report
   const fit = async () => {
-    setFitting(true)
     setSaid(undefined)
-    try {
-      const ref = await fitCalibration(asked)
-      setSaid(ref ? `Stored: ${ref}. Name it as calibration of the question.` : (why ?? ''))
-    } catch (thrown) {
-      setSaid((thrown as Error).message)
-    } finally {
-      setFitting(false)
-    }
+    const ref = await fitCalibration(asked)
+    setSaid(ref ? `Stored: ${ref}. Name it as calibration of the question.` : (why ?? ''))
   }
   return (
     <>
@@ -119,8 +113,8 @@ function Reliability(asked: Calibrated) {
       </p>
       {may('write', project) && (
         <p class="head-tools">
-          <button type="button" disabled={why !== null || isFitting} onClick={() => void fit()}>
-            {isFitting ? 'Calibrating…' : 'Calibrate'}
+          <button type="button" disabled={why !== null || isWorking} onClick={() => void work(fit)}>
+            {isWorking ? 'Calibrating…' : 'Calibrate'}
           </button>
           {review.length > 0 && (
             <button type="button" onClick={() => setQueueing(true)}>
@@ -129,21 +123,20 @@ function Reliability(asked: Calibrated) {
           )}
         </p>
       )}
+      <Problem text={failure?.message} />
       {said && <p role="status">{said}</p>}
       {isQueueing && <AddToQueue {...{ project }} calls={review} onClose={() => setQueueing(false)} />}
       {before && (
         <>
           <PlainTable label="Error" columns={['Error', 'As it is', 'Calibrated']}>
-            {Object.entries({ log_loss: 'Log loss', brier: 'Brier', ece: 'ECE', excess: 'Too sure by' }).map(
-              ([name, text]) => (
-                <tr key={name}>
-                  <td>{text}</td>
-                  {[before, after].map((quality, index) => (
-                    <td key={index}>{estimateText(quality?.[name as 'ece'])}</td>
-                  ))}
-                </tr>
-              ),
-            )}
+            {Object.entries(errors).map(([name, text]) => (
+              <tr key={name}>
+                <td>{text}</td>
+                {[before, after].map((quality, index) => (
+                  <td key={index}>{estimateText(quality?.[name as keyof typeof errors])}</td>
+                ))}
+              </tr>
+            ))}
           </PlainTable>
           <Diagram bins={before.bins} />
         </>
@@ -153,17 +146,24 @@ function Reliability(asked: Calibrated) {
   )
 }
 
-const estimateText = (estimate: Estimate | undefined): string =>
-  estimate
-    ? `${numberText(estimate.value)} (${numberText(estimate.low)} to ${numberText(estimate.high)})`
-    : '–'
+const errors = { log_loss: 'Log loss', brier: 'Brier score', ece: 'Calibration error', excess: 'Too sure by' }
+
+const estimateText = (estimate: Estimate | null | undefined): string => {
+  if (!estimate) return '–'
+  const [value, low, high] = [estimate.value, estimate.low, estimate.high].map(numberText)
+  return `${value} (${low} to ${high})`.replaceAll('-', '−')
+}
 
 /** How often it was right against its probability: on the line, both are the same. */
 function Diagram({ bins }: { bins: NonNullable<Report['before']>['bins'] }) {
   return (
     <figure class="reliability">
-      <svg viewBox="-2 -2 104 104" role="img" aria-label="How often it was right, by its probability">
-        <path d="M0 100L100 0" />
+      <svg viewBox="-19 -4 128 112" role="img" aria-label="How often it was right, by its probability">
+        {[0, 50, 100].flatMap((tick) => [
+          <text key={tick} x={tick} y={107} text-anchor="middle">{`${tick} %`}</text>,
+          <text key={`right ${tick}`} x={-3} y={102 - tick} text-anchor="end">{`${tick} %`}</text>,
+        ])}
+        <path d="M0 0V100H100M0 100L100 0" fill="none" />
         {bins.map(({ count, probability, share, low, high }) => (
           <g key={probability}>
             <title>{`${numberText(probability)}: right ${numberText(share)} of ${count}`}</title>
@@ -172,32 +172,40 @@ function Diagram({ bins }: { bins: NonNullable<Report['before']>['bins'] }) {
           </g>
         ))}
       </svg>
+      <figcaption class="muted">Up: how often it was right. Across: how sure it was.</figcaption>
     </figure>
   )
 }
 
+const wordOf = (answer: unknown) => ({ true: 'yes', false: 'no' })[String(answer)] ?? String(answer)
+
 /** What the judge and people said, with the calls of each cell. */
 function Confusion({ project, agreement }: { project: string; agreement: Agreement }) {
-  const { confusion, kappa, ac1, true_positive_rate, true_negative_rate, humans, prevalence, notes } =
-    agreement
+  const { confusion, notes } = agreement
   const rates = {
-    κ: kappa,
-    AC1: ac1,
-    'yes found': true_positive_rate,
-    'no found': true_negative_rate,
-    'κ among people': humans?.kappa,
-    'true share of yes': prevalence?.corrected,
+    'Agreement (κ)': agreement.kappa,
+    'Agreement (AC1)': agreement.ac1,
+    'Share of yes that it found': agreement.true_positive_rate,
+    'Share of no that it found': agreement.true_negative_rate,
+    'Agreement of people (κ)': agreement.humans?.kappa,
+    'True share of yes': agreement.prevalence?.corrected,
   }
-  const shown = Object.entries(rates).flatMap(([name, rate]) => (rate ? `${name} ${estimateText(rate)}` : []))
   return (
     <>
-      <p>{shown.join('; ')}</p>
+      <dl class="facts flush">
+        {Object.entries(rates).map(([name, rate]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{estimateText(rate)}</dd>
+          </div>
+        ))}
+      </dl>
       {notes.length > 0 && <p class="muted">{notes.join('; ')}</p>}
       <PlainTable label="Agreement" columns={['People say', 'The judge says', 'Calls']}>
         {confusion.map(({ human, judge, count, call_ids }) => (
           <tr key={`${human} ${judge}`}>
-            <td>{String(human)}</td>
-            <td>{String(judge)}</td>
+            <td>{wordOf(human)}</td>
+            <td>{wordOf(judge)}</td>
             <td>
               <details>
                 <summary>{countText(count)}</summary>

@@ -93,34 +93,26 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   const failed = unfinished.reduce((sum, run) => sum + (facts?.get(run)?.failed ?? 0), 0)
   const unjudgedRuns = served.filter((run) => !going.includes(run) && facts?.get(run)?.unjudged)
   const unjudged = unjudgedRuns.reduce((sum, run) => sum + (facts?.get(run)?.unjudged ?? 0), 0)
-  const rescore = async () => {
-    setWork('rescore')
-    setError(undefined)
-    try {
-      const made = await Promise.all(
-        unjudgedRuns.map((run) => rescoreRun(project, run, facts?.get(run)?.scorers ?? [])),
-      )
-      navigate(paths.newRun(project, { runs: made.join(), with: unjudgedRuns.join() }))
-    } catch (thrown) {
-      setError(thrown as Error)
-      setWork(undefined)
-    }
-  }
-  const act = async (kind: 'stop' | 'resume') => {
+  const act = async (kind: typeof work, run: () => Promise<void>) => {
     setWork(kind)
     setError(undefined)
-    try {
-      const send = kind === 'stop' ? stopRun : resumeRun
-      await Promise.all((kind === 'stop' ? going : unfinished).map((run) => send(project, run)))
-      if (kind === 'resume') {
-        setStatuses(undefined)
-        setTurn(turn + 1)
-        setWork(undefined)
-      }
-    } catch (thrown) {
-      setError(thrown as Error)
+    await run().catch((thrown: Error) => {
+      setError(thrown)
       setWork(undefined)
-    }
+    })
+  }
+  const judge = async () => {
+    const made = await Promise.all(
+      unjudgedRuns.map((run) => rescoreRun(project, run, facts?.get(run)?.scorers ?? [])),
+    )
+    navigate(paths.newRun(project, { runs: made.join(), with: unjudgedRuns.join() }))
+  }
+  const stop = async () => void (await Promise.all(going.map((run) => stopRun(project, run))))
+  const resume = async () => {
+    await Promise.all(unfinished.map((run) => resumeRun(project, run)))
+    setStatuses(undefined)
+    setTurn(turn + 1)
+    setWork(undefined)
   }
   return (
     <main class="screen sheet quality">
@@ -159,19 +151,19 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
             <div class="dialog-buttons">
               {going.length > 0 && <span class="muted">The server continues without this tab.</span>}
               {mayAct && going.length > 0 && (
-                <button type="button" disabled={work !== undefined} onClick={() => void act('stop')}>
+                <button type="button" disabled={!!work} onClick={() => void act('stop', stop)}>
                   {work === 'stop' ? 'Stopping…' : 'Stop'}
                 </button>
               )}
               {failed > 0 && <span class="muted">The model failed at {countOf(failed, 'row')}.</span>}
               {mayAct && unfinished.length > 0 && (
-                <button type="button" disabled={work !== undefined} onClick={() => void act('resume')}>
+                <button type="button" disabled={!!work} onClick={() => void act('resume', resume)}>
                   {work === 'resume' ? 'Resuming…' : 'Resume'}
                 </button>
               )}
               {unjudged > 0 && <span class="muted">{countOf(unjudged, 'judgement')} failed.</span>}
               {mayAct && unjudged > 0 && (
-                <button type="button" disabled={work !== undefined} onClick={() => void rescore()}>
+                <button type="button" disabled={!!work} onClick={() => void act('rescore', judge)}>
                   {work === 'rescore' ? 'Rescoring…' : 'Rescore'}
                 </button>
               )}

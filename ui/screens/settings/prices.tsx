@@ -86,7 +86,7 @@ export function PricesScreen({ project }: { project: string }) {
 
 /** Without the digits that a division has added. */
 const priceText = (cost: number, unit: string) =>
-  `${Number((cost * tokensPriced).toPrecision(12))} ${unit} a million tokens`
+  `${(cost * tokensPriced).toLocaleString('en', { maximumSignificantDigits: 12 })} ${unit} a million tokens`
 
 const columns = {
   Model: ({ llm_id }: Price) => <span class="strong">{llm_id}</span>,

@@ -153,6 +153,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   if (rows.length === 0) {
     return (
       <main class="screen">
+        <h1 class="hidden-text">Trace</h1>
         <Empty title="Trace not found">
           <p>It was deleted, has expired, or belongs to a project that you have no access to.</p>
           <a class="button" href={paths.calls(project)}>
