@@ -124,7 +124,13 @@ export interface CallsQuery extends Page, Sorting {
   /** Yields some calls as `calls`, which hold all that are asked for. */
   from?: Sql
   conditions: readonly Sql[]
+  /** In another order than that of time. */
+  isSorted?: boolean
 }
+
+/** Their rows by their ids, if calls are sorted or skipped. */
+export const callsById = ({ projectId, isSorted, offset }: CallsQuery): Sql | undefined =>
+  isSorted || offset > 0 ? sql`calls.project_id = ${projectId}` : undefined
 
 /** The part of the query that follows FROM. `callsCancellable` stops the query when its reader has left. */
 export function matchingCalls(db: Reader, query: CallsQuery, now: number): Sql {
@@ -143,6 +149,7 @@ export function selectCalls(db: Reader, query: CallsQuery, columns: CallColumns,
     matching: matchingCalls(db, query, now),
     order: query.order,
     page: query,
+    byId: callsById(query),
   })
 }
 

@@ -157,7 +157,8 @@ export function callsQueryOf(
     last === undefined || (last.field === 'started_at' && last.direction === 'asc') ? 'ASC' : 'DESC'
   const start = last === undefined ? [rawSql('started_at ASC')] : sorting.order
   const order = [...start, rawSql(`id ${direction}`)]
-  return { projectId: project, conditions, ...sorting, order, limit, offset }
+  const isSorted = sort.length > 1 || (last !== undefined && last.field !== 'started_at')
+  return { projectId: project, conditions, ...sorting, order, limit, offset, isSorted }
 }
 
 /**
