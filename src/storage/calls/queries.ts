@@ -9,7 +9,7 @@ import { sortingOf } from '../sql/sorting.ts'
 import { rawSql, type Sql } from '../sql/sql.ts'
 import { callsIn, isSortedByLargest, largestHours } from '../sums/largest-hours.ts'
 import { isNarrowable, narrowing } from '../sums/narrowing.ts'
-import type { SummedView } from '../sums/selection.ts'
+import { type SummedView, viewInFacts } from '../sums/selection.ts'
 import { hasThreshold, reachingHours } from '../sums/thresholds.ts'
 import { type BoundReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
 import {
@@ -98,7 +98,8 @@ export async function narrowedQuery(
   query = callsQueryOf(db, view),
 ): Promise<CallsQuery & { narrowed: readonly Sql[]; isFew: boolean; isNewest: boolean }> {
   const { narrowed, isFew } = await narrowingOf(db, view, now)
-  const priced = await pricedQuery(db, view, query)
+  const known = await viewInFacts(db, view)
+  const priced = await pricedQuery(db, known, known === view ? query : callsQueryOf(db, known))
   const isNewest = view.filters.some(({ began_after }) => began_after !== undefined)
   return { ...priced, narrowed, isFew, isNewest, conditions: [...narrowed, ...priced.conditions] }
 }
@@ -129,7 +130,7 @@ export async function narrowingOf(
   const reaching = await reachingHours(db, view, now)
   const known = await narrowing(db, view, now)
   return {
-    narrowed: [...(reaching ? [reaching.condition] : []), ...(known ? [known] : [])],
+    narrowed: [...(reaching ? [reaching.condition] : []), ...known],
     isFew: reaching?.isFew ?? false,
   }
 }

@@ -1,5 +1,8 @@
+import { opOf } from '../../domain/call-facts/facts.ts'
 import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
 import type { CallsFilter } from '../calls/filter.ts'
+import { isDeriving } from '../calls/underived.ts'
+import type { Reader } from '../transaction.ts'
 import { kinds, type SummedField } from './counting.ts'
 
 /** What the conditions of a view have in common with what sums are kept by. */
@@ -12,7 +15,7 @@ export interface SummedView {
 
 export interface Selection {
   kinds: string[]
-  only?: { field: SummedField; value: string } | undefined
+  only?: { field: SummedField; values: readonly string[] } | undefined
 }
 
 /** The fields of queries that mean what sums are kept by. */
@@ -21,6 +24,7 @@ const fieldNames = new Map<string, SummedField>([
   ['model', 'model'],
   ['svc_user_id', 'user'],
   ['wb_user_id', 'user'],
+  ['summary.weave.status', 'status'],
 ])
 
 /** Undefined if the conditions of a view are about anything else. */
@@ -28,8 +32,10 @@ export function selectionOf({ filters, query }: SummedView): Selection | undefin
   let selected = kinds
   let only: Selection['only']
   for (const filter of filters) {
-    if (!isOfRoots(filter)) return undefined
+    const { ops, ...others } = inFacts(filter)
+    if (!isOfRoots(others) || (ops && only)) return undefined
     if (filter.trace_roots_only) selected = selected.filter((kind) => kind.startsWith('root '))
+    if (ops) only = { field: 'op', values: ops }
   }
   for (const condition of allHolding(query)) {
     const equal = equalityIn(condition)
@@ -37,13 +43,41 @@ export function selectionOf({ filters, query }: SummedView): Selection | undefin
     const field = fieldNames.get(equal.field)
     if (equal.field === 'origin') selected = selected.filter((kind) => kind.endsWith(` ${equal.value}`))
     else if (field === undefined || only !== undefined || equal.value === '') return undefined
-    else only = { field, value: equal.value }
+    else only = { field, values: [equal.value] }
   }
   return { kinds: selected, only }
 }
 
 const isOfRoots = ({ trace_roots_only, ...others }: CallsFilter) =>
   Object.values(others).every((value) => value === null || value === undefined)
+
+/** As the sums name an op, of which it may be one version; undefined where several of their names begin so. */
+export function factOf(name: string): string | undefined {
+  const op = name.includes(':///') ? name.indexOf('/op/') : -1
+  const isOfVersions = op !== -1 && name.indexOf(':', op) === name.length - 2
+  return name.endsWith(':*') && !isOfVersions ? undefined : (opOf(name) ?? undefined)
+}
+
+/** With a condition on facts in the place of that on names, if it holds for the same calls. */
+function inFacts(filter: CallsFilter): CallsFilter {
+  const { op_names, ...others } = filter
+  return op_names?.length && op_names.every((name) => factOf(name) === name)
+    ? { ...others, ops: op_names }
+    : filter
+}
+
+const isInFacts = ({ filters }: SummedView) => filters.some((filter) => inFacts(filter).ops !== undefined)
+
+/** Whether calls may lack facts that conditions read in their rows else: an older server writes none. */
+export const mayLackFacts = async (db: Reader, view: SummedView): Promise<boolean> =>
+  (isInFacts(view) || equalitiesIn(view.query).some(({ field }) => field === 'status')) &&
+  (await isDeriving(db, view.project))
+
+/** Names are in the rows of calls, facts in the index by time. */
+export const viewInFacts = async <View extends SummedView>(db: Reader, view: View): Promise<View> =>
+  isInFacts(view) && !(await isDeriving(db, view.project))
+    ? { ...view, filters: view.filters.map(inFacts) }
+    : view
 
 function equalityIn(expression: Expression): { field: string; value: string } | undefined {
   if (expression.op !== 'compare' || expression.by !== 'eq') return undefined
