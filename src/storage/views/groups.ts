@@ -1,16 +1,15 @@
-import { allHolding, fieldsOf } from '../../domain/expressions/expression.ts'
 import { failedCalls, matchingCalls } from '../calls/calls.ts'
 import { comparedPrices, costOfCall } from '../calls/cost.ts'
 import { callFields } from '../calls/fields.ts'
 import { originOf } from '../calls/origin.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
-import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { groupValue } from '../sums/counting.ts'
 import { readSums } from '../sums/reading.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
 import type { BucketPart, Group } from './bucket-parts.ts'
+import { type Examined, examinedOf } from './examined.ts'
 import { binOf } from './histogram.ts'
 import { summedGroups } from './summed-groups.ts'
 
@@ -57,59 +56,6 @@ interface Groups {
   sampled: number | null
 }
 
-/** Fields that calls are looked up by, wherever they are. */
-const lookedUpBy = new Set(['id', 'trace_id', 'parent_id', 'thread_id', 'turn_id', 'agent'])
-
-const isLookedUp = ({ filters, query }: CallsView) =>
-  filters.some(({ trace_roots_only: _, op_names: __, ...others }) =>
-    Object.values(others).some((value) => value != null),
-  ) || allHolding(query).some((condition) => fieldsOf(condition).some((field) => lookedUpBy.has(field)))
-
-/** The time after which the newest calls began that are looked at, of the range of the view; undefined if all are. */
-async function examinedSince(
-  db: BoundReader,
-  view: CallsView,
-  { projectId, narrowed, isFew }: Awaited<ReturnType<typeof narrowedQuery>>,
-  max: number | undefined,
-  now: number,
-  within: readonly Sql[] = [],
-): Promise<number | undefined> {
-  if (max === undefined || isFew || isLookedUp(view)) return undefined
-  const { dialect } = db
-  const times = allHolding(view.query)
-    .filter((condition) => fieldsOf(condition).every((field) => field === 'started_at'))
-    .map((condition) => compileCondition(condition, callFields(dialect, 'query'), dialect))
-  const conditions = [...within, ...narrowed, ...times]
-  const range = { projectId, conditions, order: [], limit: null, offset: 0 }
-  const [last] = await allRows<{ started_at: number | string }>(
-    db,
-    sql`SELECT started_at ${matchingCalls(db, range, now)} ORDER BY started_at DESC LIMIT 1 OFFSET ${max}`,
-  )
-  return last && Number(last.started_at)
-}
-
-/** All others are in the rows of calls, and most of them in JSON. */
-const indexed =
-  /^(op|model|svc_user_id|wb_user_id|parent_id|origin|cost|started_at|ended_at|\w+_tokens|first_token_ms|summary\.weave\..*)$/
-
-/** A chart reads them several times. */
-const maxCharted = ({ query }: CallsView) =>
-  query === undefined || fieldsOf(query).every((field) => indexed.test(field)) ? 100_000 : 20_000
-
-/** The view of its newest calls that began between these times, and how many these are; null if all. */
-export async function newestOf(
-  db: BoundReader,
-  view: CallsView,
-  { from, end, max = maxCharted(view) }: { from: number; end: number; max?: number },
-  now: number,
-): Promise<{ view: CallsView; sampled: number | null }> {
-  const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const within = [sql`started_at >= ${from} AND started_at < ${end}`]
-  const began_after = await examinedSince(db, view, query, max, now, within)
-  if (began_after === undefined) return { view, sampled: null }
-  return { view: { ...view, filters: [...view.filters, { began_after }] }, sampled: max }
-}
-
 /**
  * The most frequent values among the calls of the view. Where sums do not know them, only the newest `max` calls are
  * looked at, once for all fields: a condition may need the JSON of each.
@@ -118,7 +64,7 @@ export async function topGroups(
   db: BoundReader,
   view: CallsView,
   fields: readonly GroupField[],
-  { most, max }: { most: number; max?: number },
+  { most, max }: { most: number; max?: Examined },
   now: number,
 ): Promise<Map<GroupField, Groups>> {
   const found = new Map<GroupField, Groups>()
@@ -129,9 +75,9 @@ export async function topGroups(
   const counted = fields.filter((field) => !found.has(field))
   if (counted.length === 0) return found
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const since = await examinedSince(db, view, query, max, now)
-  const conditions = [...(since === undefined ? [] : [sql`started_at > ${since}`]), ...query.conditions]
-  const calls = { ...query, isNewest: since !== undefined }
+  const newest = await examinedOf(db, view, query, max, now)
+  const conditions = [...(newest ? [sql`started_at > ${newest.since}`] : []), ...query.conditions]
+  const calls = { ...query, isNewest: newest !== undefined }
   const values = counted.map((field) => sql`${groupOf(field, calls, db.dialect)} AS ${rawSql(`by_${field}`)}`)
   const count = 'count(*) AS count FROM matching GROUP BY value'
   const each = counted.map((field) => rawSql(`SELECT '${field}' AS field, by_${field} AS value, ${count}`))
@@ -148,7 +94,7 @@ export async function topGroups(
   for (const field of counted) {
     const top = (byField.get(field) ?? []).map(({ value, count }) => ({ value, count }))
     const total = Number(byField.get(field)?.[0]?.total ?? 0)
-    found.set(field, { top, total, sampled: since === undefined || max === undefined ? null : max })
+    found.set(field, { top, total, sampled: newest?.max ?? null })
   }
   return found
 }
