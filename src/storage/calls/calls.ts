@@ -28,8 +28,7 @@ export function isLive(now: number, table = rawSql('calls')): Sql {
 export const isTurn = rawSql("thread_id <> '' AND (parent_id IS NULL OR turn_id = id)")
 
 /** The condition is that of the index calls_failed. */
-export const failedCalls =
-  rawSql(`calls AS failed WHERE failed.status = 'error' AND failed.parent_id IS NOT NULL
+const failedCalls = rawSql(`calls AS failed WHERE failed.status = 'error' AND failed.parent_id IS NOT NULL
   AND failed.started_at IS NOT NULL AND failed.deleted_at IS NULL`)
 
 /** Holds for a root below which a call has failed, whatever its client counted: spans and plain HTTP have no counts. */

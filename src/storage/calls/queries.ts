@@ -96,12 +96,11 @@ export async function narrowedQuery(
   view: CallsView,
   now: number,
   query = callsQueryOf(db, view),
-): Promise<CallsQuery & { narrowed: readonly Sql[]; isFew: boolean; isNewest: boolean }> {
+): Promise<CallsQuery & { narrowed: readonly Sql[]; isFew: boolean }> {
   const { narrowed, isFew } = await narrowingOf(db, view, now)
   const known = await viewInFacts(db, view)
   const priced = await pricedQuery(db, known, known === view ? query : callsQueryOf(db, known))
-  const isNewest = view.filters.some(({ began_after }) => began_after !== undefined)
-  return { ...priced, narrowed, isFew, isNewest, conditions: [...narrowed, ...priced.conditions] }
+  return { ...priced, narrowed, isFew, conditions: [...narrowed, ...priced.conditions] }
 }
 
 /** If calls are chosen or sorted by what they cost, with the prices of the project. */

@@ -53,7 +53,7 @@ async function timesMet(
 export const isNarrowable = (view: SummedView): boolean => wantedBy(view).length > 0
 
 function wantedBy({ filters, query }: SummedView): Wanted[] {
-  const wanted: Wanted[] = equalitiesIn(query).map(({ field, value }) => ({ field, values: [value] }))
+  const wanted: Wanted[] = equalitiesIn(query)
   for (const { op_names } of filters) {
     const ops = op_names?.length ? op_names.map(factOf) : [undefined]
     const values = ops.filter((op) => op !== undefined)

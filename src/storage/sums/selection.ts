@@ -40,10 +40,12 @@ export function selectionOf({ filters, query }: SummedView): Selection | undefin
   for (const condition of allHolding(query)) {
     const equal = equalityIn(condition)
     if (equal === undefined) return undefined
+    const { values } = equal
     const field = fieldNames.get(equal.field)
-    if (equal.field === 'origin') selected = selected.filter((kind) => kind.endsWith(` ${equal.value}`))
-    else if (field === undefined || only !== undefined || equal.value === '') return undefined
-    else only = { field, values: [equal.value] }
+    if (equal.field === 'origin')
+      selected = selected.filter((kind) => values.some((value) => kind.endsWith(` ${value}`)))
+    else if (field === undefined || only !== undefined || values.includes('')) return undefined
+    else only = { field, values }
   }
   return { kinds: selected, only }
 }
@@ -79,19 +81,32 @@ export const viewInFacts = async <View extends SummedView>(db: Reader, view: Vie
     ? { ...view, filters: view.filters.map(inFacts) }
     : view
 
-function equalityIn(expression: Expression): { field: string; value: string } | undefined {
+/** That a field has one of these values. */
+function equalityIn(expression: Expression): { field: string; values: string[] } | undefined {
+  if (expression.op === 'or') {
+    const [first, ...others] = expression.operands.map(equalityIn)
+    if (first === undefined || others.some((other) => other?.field !== first.field)) return undefined
+    return { ...first, values: [first, ...others].flatMap((each) => each?.values ?? []) }
+  }
+  if (expression.op === 'in') return equalTo(expression.operand, expression.list)
   if (expression.op !== 'compare' || expression.by !== 'eq') return undefined
   const { left, right } = expression
-  const [field, literal] = left.op === 'field' ? [left, right] : [right, left]
-  if (field.op !== 'field' || literal.op !== 'literal' || literal.literal.kind !== 'text') return undefined
-  return { field: field.field, value: literal.literal.value }
+  return left.op === 'field' ? equalTo(left, [right]) : equalTo(right, [left])
 }
 
-/** Conditions of a query that a summed field has a value. All of them must hold, among others. */
-export function equalitiesIn(query: Expression | undefined): { field: SummedField; value: string }[] {
+function equalTo(field: Expression, list: readonly Expression[]) {
+  const values = list.flatMap((value) =>
+    value.op === 'literal' && value.literal.kind === 'text' ? [value.literal.value] : [],
+  )
+  const isKnown = field.op === 'field' && values.length > 0 && values.length === list.length
+  return isKnown ? { field: field.field, values } : undefined
+}
+
+/** Conditions of a query that a summed field has one of some values. All of them must hold, among others. */
+export function equalitiesIn(query: Expression | undefined): { field: SummedField; values: string[] }[] {
   return allHolding(query).flatMap((condition) => {
-    const { field: name = '', value = '' } = equalityIn(condition) ?? {}
+    const { field: name = '', values = [] } = equalityIn(condition) ?? {}
     const field = fieldNames.get(name)
-    return field === undefined || value === '' ? [] : [{ field, value }]
+    return field === undefined || values.includes('') ? [] : [{ field, values }]
   })
 }

@@ -22,12 +22,9 @@ const indexed =
   /^(op|model|svc_user_id|wb_user_id|parent_id|origin|cost|started_at|ended_at|\w+_tokens|first_token_ms|summary\.weave\..*)$/
 const indexedMembers = new Set(['trace_roots_only', 'began_after', 'ops', 'parent_ids', 'svc_user_ids'])
 
-const membersOf = ({ filters }: CallsView) =>
-  filters.flatMap((filter) => Object.entries(filter).flatMap(([name, value]) => (value ? [name] : [])))
-
-const isIndexed = (view: CallsView) =>
-  membersOf(view).every((name) => indexedMembers.has(name)) &&
-  (view.query === undefined || fieldsOf(view.query).every((field) => indexed.test(field)))
+const isIndexed = ({ filters, query }: CallsView) =>
+  filters.flatMap(Object.entries).every(([name, value]) => !value || indexedMembers.has(name)) &&
+  (query === undefined || fieldsOf(query).every((field) => indexed.test(field)))
 
 /** What calls are looked up by, wherever they are. */
 const lookedUpBy = new Set(['id', 'trace_id', 'parent_id', 'thread_id', 'agent'])

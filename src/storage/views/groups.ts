@@ -1,4 +1,4 @@
-import { failedCalls, matchingCalls } from '../calls/calls.ts'
+import { matchingCalls } from '../calls/calls.ts'
 import { comparedPrices, costOfCall } from '../calls/cost.ts'
 import { callFields } from '../calls/fields.ts'
 import { originOf } from '../calls/origin.ts'
@@ -17,34 +17,17 @@ import { summedGroups } from './summed-groups.ts'
 export const groupFields = ['op', 'model', 'status', 'user', 'origin'] as const
 export type GroupField = (typeof groupFields)[number]
 
-type GroupedCalls = Pick<Awaited<ReturnType<typeof narrowedQuery>>, 'projectId' | 'isFew' | 'isNewest'>
-
 /**
- * The empty text stands for calls without a value. All these columns are in the index; for any other SQLite would open
- * each row. Roots below which a call has failed are therefore found once, and by the trace of each call only if it is one
- * of few that are known, or of the newest.
+ * The empty text stands for calls without a value. Nearly all is in the index; SQLite opens the rows of roots for their
+ * status, which are few or the newest.
  */
-function groupOf(field: GroupField, { projectId, isFew, isNewest }: GroupedCalls, dialect: Dialect): Sql {
-  switch (field) {
-    case 'status':
-      if (isFew || isNewest) return groupValue(field)
-      return sql`CASE WHEN ended_at IS NULL THEN 'running' WHEN status = 'success' AND calls.id IN (${rootsOfFailed(projectId)}) THEN 'descendant_error'
-        ELSE coalesce(status, '') END`
-    case 'origin':
-      return originOf(dialect)
-    default:
-      return groupValue(field)
-  }
-}
-
-const rootsOfFailed = (project: string) =>
-  sql`SELECT root.id FROM calls AS root WHERE root.project_id = ${project} AND root.parent_id IS NULL
-    AND root.trace_id IN (SELECT failed.trace_id FROM ${failedCalls} AND failed.project_id = ${project})`
+const groupOf = (field: GroupField, dialect: Dialect): Sql =>
+  field === 'origin' ? originOf(dialect) : groupValue(field)
 
 /** The group of a call; null if it is none of these. */
-export function groupAmong(by: BucketsView['by'], calls: GroupedCalls, dialect: Dialect): Sql {
+export function groupAmong(by: BucketsView['by'], dialect: Dialect): Sql {
   if (by === undefined) return rawSql('CAST(NULL AS TEXT)')
-  const group = groupOf(by.field, calls, dialect)
+  const group = groupOf(by.field, dialect)
   return sql`CASE WHEN ${group} IN (${listOf(by.values)}) THEN ${group} END`
 }
 
@@ -77,8 +60,7 @@ export async function topGroups(
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
   const newest = await examinedOf(db, view, query, max, now)
   const conditions = [...(newest ? [sql`started_at > ${newest.since}`] : []), ...query.conditions]
-  const calls = { ...query, isNewest: newest !== undefined }
-  const values = counted.map((field) => sql`${groupOf(field, calls, db.dialect)} AS ${rawSql(`by_${field}`)}`)
+  const values = counted.map((field) => sql`${groupOf(field, db.dialect)} AS ${rawSql(`by_${field}`)}`)
   const count = 'count(*) AS count FROM matching GROUP BY value'
   const each = counted.map((field) => rawSql(`SELECT '${field}' AS field, by_${field} AS value, ${count}`))
   const rows = await allRows<Group & { field: GroupField; total: number }>(
@@ -121,7 +103,7 @@ export async function largestGroups(
   const cost = costs
     ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect, prices)} END`
     : rawSql('0')
-  const narrow = sql`SELECT ${groupOf(field, query, db.dialect)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
+  const narrow = sql`SELECT ${groupOf(field, db.dialect)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
     input_tokens AS asked, output_tokens AS said, ${cost} AS cost ${matchingCalls(db, { ...query, conditions }, now)}`
   const sums = measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
   const ranks = measures.map(
@@ -193,7 +175,7 @@ export async function readBuckets(db: BoundReader, view: BucketsView, now: numbe
     ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${rawSql(binOf(time))} END`
     : rawSql('CAST(NULL AS INTEGER)')
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const group = groupAmong(by, query, dialect)
+  const group = groupAmong(by, dialect)
   const within = rawSql('calls.started_at >= edges.from_time AND calls.started_at < edges.to_time')
   const joined = query.isFew ? { source: rawSql(' CROSS JOIN edges') } : {}
   const narrow = sql`SELECT edges.bucket AS of_bucket, ${group} AS grp, ${bin} AS bin, CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended,

@@ -25,7 +25,7 @@ export async function readTokenSums(
   now: number,
 ): Promise<TokenSum[]> {
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const group = groupAmong(by, query, db.dialect)
+  const group = groupAmong(by, db.dialect)
   const conditions = [
     sql`calls.started_at >= ${from} AND calls.started_at < ${end}`,
     rawSql('(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)'),

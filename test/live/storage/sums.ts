@@ -243,6 +243,11 @@ const condition = (field: string, value: string): Expression => ({
   right: { op: 'literal', literal: { kind: 'text', value, text: value } },
 })
 
+const amongst = (field: string, values: readonly string[]): Expression => ({
+  ...{ op: 'in', path: 'query', operand: { op: 'field', field } },
+  list: values.map((value) => ({ op: 'literal', literal: { kind: 'text', value, text: value } })),
+})
+
 /** Lists of an op or a user are the calls of all that have it, and no others are read for them. */
 async function listsAreWhole(db: Database, project: string, now: number): Promise<void> {
   const idsOf = async (view: Partial<CallsView>) => {
@@ -257,6 +262,7 @@ async function listsAreWhole(db: Database, project: string, now: number): Promis
   }
   const bobs = all.filter((call) => call.user_id === 'bob').map((call) => call.id)
   assert.deepEqual(await idsOf({ query: condition('svc_user_id', 'bob') }), bobs)
+  assert.deepEqual(await idsOf({ query: amongst('svc_user_id', ['bob', 'nobody']) }), bobs)
   for (const status of ['running', 'success', 'error', 'descendant_error', 'other']) {
     const expected = all.filter((call) => call.status === status).map((call) => call.id)
     assert.deepEqual(await idsOf({ query: condition('summary.weave.status', status) }), expected)
@@ -272,7 +278,13 @@ async function selectedAreCounts(db: Database, project: string, now: number): Pr
   const statuses = ['running', 'error', 'descendant_error'].map(
     (status) => ['status', { query: condition('summary.weave.status', status) }] as const,
   )
-  for (const [field, selection] of [...ops, ...statuses]) {
+  const either: Expression = { op: 'or', operands: [condition('op', 'ask'), condition('op', 'nothing')] }
+  const several = [
+    ['op', { query: either }],
+    ['user', { query: amongst('svc_user_id', ['alice', 'bob']) }],
+    ['origin', { query: amongst('origin', ['judge', 'app']) }],
+  ] as const
+  for (const [field, selection] of [...ops, ...statuses, ...several]) {
     const view = { ...viewOf(project, false), ...selection }
     assert.ok(await readSums(bound, view, { field }, now), 'sums answer')
     const counted = await topGroups(bound, withoutSums(view), [field], { most: 50 }, now)
@@ -338,6 +350,7 @@ export function sumsOfCalls(open: Driver['open']): void {
       assert.equal(await ops('nothing'), '1 = 0')
       assert.equal(await within({ query: condition('op', 'nothing') }), '1 = 0')
       assert.equal(await within({ query: condition('model', 'nothing') }), '1 = 0')
+      assert.equal(await within({ query: amongst('model', ['nothing', 'none']) }), '1 = 0')
       const span = async (view: Partial<CallsView>) =>
         (await narrowing(boundTo(db, signal), { ...viewOf(project, false), ...view }, expiry))[0]?.values
       const daysOf = (first: number, last: number) => [from + first * day, from + (last + 1) * day]
