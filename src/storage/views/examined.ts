@@ -15,7 +15,7 @@ export interface Examined {
 }
 
 /** A chart reads them several times. */
-export const chartedCalls: Examined = { indexed: 20_000, rows: 5_000 }
+const chartedCalls: Examined = { indexed: 20_000, rows: 5_000 }
 
 /** All other fields are in the rows of calls, and most of them in JSON. */
 const indexed =
@@ -92,3 +92,7 @@ export async function newestOf(
   if (newest === undefined) return { view, sampled: null }
   return { view: { ...view, filters: [...view.filters, { began_after: newest.since }] }, sampled: newest.max }
 }
+
+/** The later of a time and the start of the newest calls of a view: of two lower bounds SQLite seeks either. */
+export const startIn = ({ filters }: CallsView, from: number): number =>
+  Math.max(from, ...filters.map(({ began_after = -Infinity }) => began_after))

@@ -9,7 +9,7 @@ import { groupValue } from '../sums/counting.ts'
 import { readSums } from '../sums/reading.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
 import type { BucketPart, Group } from './bucket-parts.ts'
-import { type Examined, examinedOf } from './examined.ts'
+import { type Examined, examinedOf, startIn } from './examined.ts'
 import { binOf } from './histogram.ts'
 import { summedGroups } from './summed-groups.ts'
 
@@ -98,7 +98,10 @@ export async function largestGroups(
   now: number,
 ): Promise<string[]> {
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const conditions = [sql`calls.started_at >= ${from} AND calls.started_at < ${end}`, ...query.conditions]
+  const conditions = [
+    sql`calls.started_at >= ${startIn(view, from)} AND calls.started_at < ${end}`,
+    ...query.conditions,
+  ]
   const prices = costs ? await comparedPrices(db, view.project) : undefined
   const cost = costs
     ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect, prices)} END`
@@ -198,7 +201,9 @@ export async function readBuckets(db: BoundReader, view: BucketsView, now: numbe
     : sql`SELECT bucket, (SELECT ${written} FROM (${entries}) AS written) AS entries FROM edges
         WHERE ${dialect.cancellable} ORDER BY bucket`
   const rows = edges.slice(0, -1).map((from, n) => [n, from, edges[n + 1] as number])
-  const values = rows.map(([n, from, to]) => `(${n}, ${from}, ${to})`).join(', ')
+  const shown = rows.filter(([, from = 0, to = 0]) => to > startIn(view, from))
+  if (shown.length === 0) return []
+  const values = shown.map(([n, from, to]) => `(${n}, ${from}, ${to})`).join(', ')
   const found = await allRows<{ bucket: number; entries: string | null }>(
     db,
     sql`WITH edges (bucket, from_time, to_time) AS (VALUES ${rawSql(values)}) ${all}`,

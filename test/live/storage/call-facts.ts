@@ -9,7 +9,7 @@ import { factColumns } from '../../../src/storage/calls/columns.ts'
 import type { CallsView } from '../../../src/storage/calls/queries.ts'
 import { isDeriving } from '../../../src/storage/calls/underived.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { sql } from '../../../src/storage/sql/sql.ts'
+import { type Sql, sql } from '../../../src/storage/sql/sql.ts'
 import { boundTo } from '../../../src/storage/transaction.ts'
 import { newestOf } from '../../../src/storage/views/examined.ts'
 import { readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
@@ -346,6 +346,30 @@ export function callFacts(open: Driver['open']): void {
       }
       assert.deepEqual(await charted(used, 4), [['success', 4]])
       assert.deepEqual(await charted(early, 4), [['success', 4]])
+      // Buckets before the newest calls are not looked at.
+      const read: string[] = []
+      const noted: Database = {
+        ...db,
+        stream(query: Sql, options) {
+          read.push(query.text)
+          return db.stream(query, options)
+        },
+      }
+      const many = { ...view(project), filters: [{ began_after: startedAt + 5 }] }
+      const hours = [startedAt, startedAt + 3, startedAt + 6, startedAt + 9]
+      const parts = await readBuckets(
+        boundTo(noted, signal),
+        { ...many, edges: hours, by: undefined },
+        startedAt + 9,
+      )
+      assert.deepEqual(
+        parts.map(({ bucket, count }) => [bucket, count]),
+        [[2, 3]],
+      )
+      assert.ok(
+        read.some((text) => text.includes(`(VALUES (1, ${startedAt + 3}, ${startedAt + 6}), (2,`)),
+        read.join('\n'),
+      )
       assert.deepEqual(await charted(used, 8), undefined)
       assert.deepEqual(await charted(equals('trace_id', 'trace 0'), 4), undefined)
     })
