@@ -312,6 +312,51 @@ describe('plans of queries on PostgreSQL', () => {
     assert.match(read?.['Index Cond'] ?? '', /project_id = .*started_at >= .*started_at </)
   })
 
+  test('what a list sorts or skips is read in the index, and only its page in rows', async (t) => {
+    const databaseUrl = await server.createDatabase()
+    const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+    t.after(() => db.close())
+    const client = new pg.Client(databaseUrl)
+    await client.connect()
+    await client.query(`INSERT INTO calls (project_id, id, trace_id, op_name, started_at, ended_at, start_bytes, attributes, inputs, op, summary, derivation)
+      SELECT '${project}', 'call-' || n, 'call-' || n, 'chat', n, 20000 - n, 1, '{}', '"' || repeat('x', 900) || '"', 'chat', '{}', 9 FROM generate_series(1, 5000) AS series (n)`)
+    await client.query('VACUUM ANALYZE')
+    await client.end()
+    const { record, asked } = watched(db)
+    const bound = boundTo(record, new AbortController().signal)
+    const of = { project, filters: [], query: undefined, limit: 3 }
+    for (const { ids, ...view } of [
+      {
+        sort: [{ field: 'summary.weave.latency_ms', direction: 'asc' }],
+        ...{ offset: 1, ids: ['call-4999', 'call-4998', 'call-4997'] },
+      },
+      {
+        sort: [{ field: 'started_at', direction: 'desc' }],
+        offset: 4000,
+        ids: ['call-1000', 'call-999', 'call-998'],
+      },
+    ] as const) {
+      asked()
+      const found = await readLightCalls(bound, { ...of, ...view, sort: [...view.sort] }, now())
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        ids,
+      )
+      const query = asked().find(({ text }) => text.includes('input_preview')) as Sql
+      const nodes = (await nodesIn(db, query)).filter(
+        (node) => node['Relation Name'] === 'calls' && node.Alias !== 'failed',
+      )
+      assert.deepEqual(
+        nodes.map((node) => [node['Node Type'], node['Index Name']]).sort(),
+        [
+          ['Index Only Scan', 'calls_in_time'],
+          ['Index Scan', 'calls_pkey'],
+        ],
+        JSON.stringify(nodes),
+      )
+    }
+  })
+
   test('calls with a value inside of them are found by its key and read by their ids', async (t) => {
     const databaseUrl = await server.createDatabase()
     const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })

@@ -4,6 +4,7 @@ import { formatTime, monotonicNow, now } from '../../domain/time.ts'
 import { isDeriving } from '../../storage/calls/underived.ts'
 import { readSums } from '../../storage/sums/reading.ts'
 import type { BucketPart } from '../../storage/views/bucket-parts.ts'
+import { newestOf } from '../../storage/views/examined.ts'
 import { readFeedbackBuckets } from '../../storage/views/feedback-buckets.ts'
 import {
   type FeedbackGroupField,
@@ -17,7 +18,6 @@ import {
   maxByCalls,
   maxByMeasure,
   maxGroups,
-  newestOf,
   readBuckets,
   topGroups,
   topValues,

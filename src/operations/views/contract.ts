@@ -110,7 +110,7 @@ export const groupField = z.enum(['op', 'model', 'status', 'user', 'origin'])
 const saidField = z.enum(['feedback', 'reaction'])
 
 export const sampledCalls = 2_000
-export const examinedCalls = 200_000
+export const examinedCalls = { indexed: 50_000, rows: 10_000 }
 
 export const FacetsBody = z.strictObject({
   ...selection,
@@ -141,7 +141,7 @@ export const FacetsAnswer = answer('The most frequent values of each field in th
       sampled: count
         .nullable()
         .describe(
-          `How many of the newest calls were counted, for values of calls: at most ${sampledCalls}; of op, model, status, user and origin, how many were looked at where conditions need that of more than ${examinedCalls}. Null if all were.`,
+          `How many of the newest calls were counted, for values of calls: at most ${sampledCalls}; of op, model, status, user and origin, how many were looked at where conditions need that of more than ${examinedCalls.indexed}, or than ${examinedCalls.rows} if they read rows. Null if all were.`,
         ),
     }),
   ),
@@ -222,7 +222,7 @@ export const BucketsAnswer = answer('Calls by start time. Empty buckets are left
   sampled: count
     .nullable()
     .describe(
-      'How many of the newest calls of the time range were looked at, where conditions need that of more than 100,000, or than 20,000 if they read JSON. Null if all were.',
+      'How many of the newest calls of the time range were looked at, where conditions need that of more than 20,000, or than 5,000 if they read rows. Null if all were.',
     ),
   is_deriving: isDeriving,
 })

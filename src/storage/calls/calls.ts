@@ -28,8 +28,7 @@ export function isLive(now: number, table = rawSql('calls')): Sql {
 export const isTurn = rawSql("thread_id <> '' AND (parent_id IS NULL OR turn_id = id)")
 
 /** The condition is that of the index calls_failed. */
-export const failedCalls =
-  rawSql(`calls AS failed WHERE failed.status = 'error' AND failed.parent_id IS NOT NULL
+const failedCalls = rawSql(`calls AS failed WHERE failed.status = 'error' AND failed.parent_id IS NOT NULL
   AND failed.started_at IS NOT NULL AND failed.deleted_at IS NULL`)
 
 /** Holds for a root below which a call has failed, whatever its client counted: spans and plain HTTP have no counts. */
@@ -124,7 +123,13 @@ export interface CallsQuery extends Page, Sorting {
   /** Yields some calls as `calls`, which hold all that are asked for. */
   from?: Sql
   conditions: readonly Sql[]
+  /** In another order than that of time. */
+  isSorted?: boolean
 }
+
+/** Their rows by their ids, if calls are sorted or skipped. */
+export const callsById = ({ projectId, isSorted, offset }: CallsQuery): Sql | undefined =>
+  isSorted || offset > 0 ? sql`calls.project_id = ${projectId}` : undefined
 
 /** The part of the query that follows FROM. `callsCancellable` stops the query when its reader has left. */
 export function matchingCalls(db: Reader, query: CallsQuery, now: number): Sql {
@@ -143,6 +148,7 @@ export function selectCalls(db: Reader, query: CallsQuery, columns: CallColumns,
     matching: matchingCalls(db, query, now),
     order: query.order,
     page: query,
+    byId: callsById(query),
   })
 }
 

@@ -13,6 +13,8 @@ export interface CallsFilter extends Partial<Record<ListField, readonly string[]
   ends_only?: boolean | undefined
   /** Microseconds. */
   began_after?: number | undefined
+  /** Ops in the form of facts, which the index of calls by time holds. */
+  ops?: readonly string[] | undefined
 }
 
 const maxListLength = 1000
@@ -34,6 +36,7 @@ export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
   }
   const ops = listGiven(filter, 'op_names')
   if (ops?.length) conditions.push(anyVersion(ops, 'op_name', dialect))
+  if (filter.ops !== undefined) conditions.push(sql`op IN (${listOf(filter.ops)})`)
   for (const [field, column] of [
     ['input_refs', 'inputs'],
     ['output_refs', 'output'],

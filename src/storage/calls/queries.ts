@@ -9,7 +9,7 @@ import { sortingOf } from '../sql/sorting.ts'
 import { rawSql, type Sql } from '../sql/sql.ts'
 import { callsIn, isSortedByLargest, largestHours } from '../sums/largest-hours.ts'
 import { isNarrowable, narrowing } from '../sums/narrowing.ts'
-import type { SummedView } from '../sums/selection.ts'
+import { type SummedView, viewInFacts } from '../sums/selection.ts'
 import { hasThreshold, reachingHours } from '../sums/thresholds.ts'
 import { type BoundReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
 import {
@@ -96,11 +96,11 @@ export async function narrowedQuery(
   view: CallsView,
   now: number,
   query = callsQueryOf(db, view),
-): Promise<CallsQuery & { narrowed: readonly Sql[]; isFew: boolean; isNewest: boolean }> {
+): Promise<CallsQuery & { narrowed: readonly Sql[]; isFew: boolean }> {
   const { narrowed, isFew } = await narrowingOf(db, view, now)
-  const priced = await pricedQuery(db, view, query)
-  const isNewest = view.filters.some(({ began_after }) => began_after !== undefined)
-  return { ...priced, narrowed, isFew, isNewest, conditions: [...narrowed, ...priced.conditions] }
+  const known = await viewInFacts(db, view)
+  const priced = await pricedQuery(db, known, known === view ? query : callsQueryOf(db, known))
+  return { ...priced, narrowed, isFew, conditions: [...narrowed, ...priced.conditions] }
 }
 
 /** If calls are chosen or sorted by what they cost, with the prices of the project. */
@@ -129,7 +129,7 @@ export async function narrowingOf(
   const reaching = await reachingHours(db, view, now)
   const known = await narrowing(db, view, now)
   return {
-    narrowed: [...(reaching ? [reaching.condition] : []), ...(known ? [known] : [])],
+    narrowed: [...(reaching ? [reaching.condition] : []), ...known],
     isFew: reaching?.isFew ?? false,
   }
 }
@@ -157,7 +157,8 @@ export function callsQueryOf(
     last === undefined || (last.field === 'started_at' && last.direction === 'asc') ? 'ASC' : 'DESC'
   const start = last === undefined ? [rawSql('started_at ASC')] : sorting.order
   const order = [...start, rawSql(`id ${direction}`)]
-  return { projectId: project, conditions, ...sorting, order, limit, offset }
+  const isSorted = sort.length > 1 || (last !== undefined && last.field !== 'started_at')
+  return { projectId: project, conditions, ...sorting, order, limit, offset, isSorted }
 }
 
 /**

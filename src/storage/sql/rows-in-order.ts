@@ -12,16 +12,27 @@ interface RowsInOrder {
   matching: Sql
   order: readonly Sql[]
   page: Page
+  /** Its rows by their `id`, if the database has to sort or to skip others. */
+  byId?: Sql | undefined
 }
+
+/** Rows of a page that are looked up after they were sorted. */
+const maxLookedUp = 1_000
 
 /**
  * SQLite sorts rows together with everything that is selected, which may be many large values. So only their rowids are
  * sorted, and each row is read in turn: a CROSS JOIN follows the order of its left side, which the LIMIT preserves.
+ * PostgreSQL would read every row that it sorts or skips, where their ids may be in an index.
  */
 export function rowsInOrder(dialect: Dialect, rows: RowsInOrder): Sql {
-  const { table, columns, beside, matching, order, page } = rows
+  const { table, columns, beside, matching, order, page, byId } = rows
   const shown = beside === undefined ? emptySql : sql`${beside.column} AS ${rawSql(beside.name)}, `
   const sorted = sql`${matching} ORDER BY ${join(order, ', ')}`
+  if (!dialect.sortsWholeRows && byId !== undefined && page.limit !== null && page.limit <= maxLookedUp) {
+    const ids = sql`ARRAY(SELECT ${rawSql(table)}.id ${sorted}${pageOf(dialect, page)})`
+    return sql`SELECT ${columns} FROM unnest(${ids}) WITH ORDINALITY AS found (found_id, place)
+      JOIN ${rawSql(table)} ON ${rawSql(table)}.id = found_id AND ${byId} ORDER BY place`
+  }
   if (!dialect.sortsWholeRows) return sql`SELECT ${shown}${columns} ${sorted}${pageOf(dialect, page)}`
   return sql`SELECT ${rawSql(beside === undefined ? '' : `${beside.name}, `)}${columns}
     FROM (SELECT ${shown}${rawSql(`${table}.rowid`)} AS found_row ${sorted} LIMIT ${page.limit ?? dialect.noLimit} OFFSET ${page.offset}) AS found

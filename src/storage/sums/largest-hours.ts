@@ -7,7 +7,7 @@ import { ofRange, type Range } from './counting.ts'
 import { idOfKey, isOrdered, isPlain, type Order, orderBy } from './largest.ts'
 import { unsettledHours } from './marks.ts'
 import { summedPrices } from './priced.ts'
-import { type Selection, type SummedView, selectionOf } from './selection.ts'
+import { mayLackFacts, type Selection, type SummedView, selectionOf } from './selection.ts'
 import { day, hour, startOf } from './spans.ts'
 
 /** Where the first calls of a view are that is sorted by what sums hold the largest of. */
@@ -58,6 +58,7 @@ export async function largestHours(
   view: SortedView,
   now: number,
 ): Promise<LargestHours | undefined> {
+  if (await mayLackFacts(db, view)) return undefined
   const order = await orderOf(db, view.project, sortOf(view) ?? '')
   const unsettled = order && (await unsettledHours(db, view.project, now))
   if (order === undefined || unsettled === undefined) return undefined
@@ -102,7 +103,7 @@ export function spanReader(
     if (kinds.length === 0 || within?.length === 0) return []
     const conditions = [
       sql`project_id = ${project} AND span = ${span} AND field = ${only?.field ?? ''} AND kind IN (${listOf(kinds)})`,
-      ...(only === undefined ? [] : [sql`value = ${only.value}`]),
+      ...(only === undefined ? [] : [sql`value IN (${listOf(only.values)})`]),
     ]
     const ranges = within && timesOf(within.map(({ at }) => ({ from: at, end: at + day })))
     const source =

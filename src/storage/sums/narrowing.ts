@@ -1,10 +1,9 @@
-import { opOf } from '../../domain/call-facts/facts.ts'
 import { isDeriving } from '../calls/underived.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
 import type { SummedField } from './counting.ts'
 import { unsettledHours } from './marks.ts'
-import { equalitiesIn, type SummedView } from './selection.ts'
+import { equalitiesIn, factOf, type SummedView } from './selection.ts'
 import { day, hour } from './spans.ts'
 
 interface Wanted {
@@ -13,18 +12,28 @@ interface Wanted {
 }
 
 /**
- * A condition on when the calls of a view began, if sums know of one of its other conditions when calls met it last and
- * first. A list of what is rare, or of nothing, then reads no other calls.
+ * Conditions on when the calls of a view began, if sums know of its other conditions when calls met them last and first. A
+ * list of what is rare, or of nothing, then reads no other calls.
  */
-export async function narrowing(db: BoundReader, view: SummedView, now: number): Promise<Sql | undefined> {
+export async function narrowing(db: BoundReader, view: SummedView, now: number): Promise<Sql[]> {
   const wanted = wantedBy(view)
-  if (wanted === undefined) return undefined
   // What a server of an older version writes has no facts at first.
-  if (await isDeriving(db, view.project)) return undefined
+  if (wanted.length === 0 || (await isDeriving(db, view.project))) return []
   const unsettled = await unsettledHours(db, view.project, now)
-  if (unsettled === undefined) return undefined
+  if (unsettled === undefined) return []
+  const conditions: Sql[] = []
+  for (const each of wanted) conditions.push(await timesMet(db, view.project, each, unsettled))
+  return conditions
+}
+
+async function timesMet(
+  db: BoundReader,
+  project: string,
+  wanted: Wanted,
+  unsettled: ReadonlySet<number>,
+): Promise<Sql> {
   const edge = async (direction: 'ASC' | 'DESC') => {
-    const found = sql`SELECT at FROM call_sums WHERE project_id = ${view.project} AND span = ${day} AND field = ${wanted.field}
+    const found = sql`SELECT at FROM call_sums WHERE project_id = ${project} AND span = ${day} AND field = ${wanted.field}
       AND value IN (${listOf(wanted.values)}) ORDER BY at ${rawSql(direction)} LIMIT 1`
     const [row] = await allRows<{ at: number | string }>(db, found)
     return row === undefined ? [] : [Number(row.at)]
@@ -41,21 +50,14 @@ export async function narrowing(db: BoundReader, view: SummedView, now: number):
 }
 
 /** Whether a condition of the view is about what sums are kept by. */
-export const isNarrowable = (view: SummedView): boolean => wantedBy(view) !== undefined
+export const isNarrowable = (view: SummedView): boolean => wantedBy(view).length > 0
 
-function wantedBy({ filters, query }: SummedView): Wanted | undefined {
+function wantedBy({ filters, query }: SummedView): Wanted[] {
+  const wanted: Wanted[] = equalitiesIn(query)
   for (const { op_names } of filters) {
     const ops = op_names?.length ? op_names.map(factOf) : [undefined]
     const values = ops.filter((op) => op !== undefined)
-    if (values.length === ops.length) return { field: 'op', values }
+    if (values.length === ops.length) wanted.push({ field: 'op', values })
   }
-  const [equality] = equalitiesIn(query)
-  return equality && { field: equality.field, values: [equality.value] }
-}
-
-/** As the sums name an op; undefined where several of their names begin so. */
-function factOf(name: string): string | undefined {
-  const op = name.includes(':///') ? name.indexOf('/op/') : -1
-  const isOfVersions = op !== -1 && name.indexOf(':', op) === name.length - 2
-  return name.endsWith(':*') && !isOfVersions ? undefined : (opOf(name) ?? undefined)
+  return wanted
 }

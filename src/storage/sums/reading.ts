@@ -5,7 +5,7 @@ import { allRows, type BoundReader } from '../transaction.ts'
 import { countIn, type Range, type SummedField } from './counting.ts'
 import { addFigures, type Figures, figuresIn, noFigures } from './figures.ts'
 import { unsettledHours } from './marks.ts'
-import { type SummedView, selectionOf } from './selection.ts'
+import { mayLackFacts, type SummedView, selectionOf } from './selection.ts'
 import { day, hour, startOf } from './spans.ts'
 
 interface SumsWanted {
@@ -45,6 +45,7 @@ export async function readSums(
   const { only } = selection
   if (only !== undefined && field !== undefined && field !== only.field) return undefined
   if (buckets !== undefined && (buckets.step % hour !== 0 || buckets.from % hour !== 0)) return undefined
+  if (await mayLackFacts(db, view)) return undefined
   // Before the sums: what is written from here on may be in the answer or not.
   const unsettled = await unsettledHours(db, view.project, now)
   if (unsettled === undefined) return undefined
@@ -53,7 +54,7 @@ export async function readSums(
   const byField = only?.field ?? (field === 'origin' ? undefined : field)
   const units = new Map<string, Unit>()
   const add = (at: number, kind: string, own: string, figures: Figures) => {
-    if (only !== undefined && own !== only.value) return
+    if (only !== undefined && !only.values.includes(own)) return
     const value = field === 'origin' ? kind.slice(kind.indexOf(' ') + 1) : field === undefined ? '' : own
     const key = `${at} ${value}`
     const known = units.get(key)
@@ -61,7 +62,7 @@ export async function readSums(
     else addFigures(known.figures, figures)
   }
   const selected = sql`project_id = ${view.project} AND field = ${byField ?? ''} AND kind IN (${listOf(selection.kinds)})
-    ${only === undefined ? rawSql('') : sql`AND value = ${only.value}`}`
+    ${only === undefined ? rawSql('') : sql`AND value IN (${listOf(only.values)})`}`
   let left = maxRows
   for (const statement of statementsFor(plan, selected, buckets)) {
     const rows = await allRows<Row>(db, sql`${statement} LIMIT ${left + 1}`)

@@ -1,5 +1,8 @@
+import { opOf } from '../../domain/call-facts/facts.ts'
 import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
 import type { CallsFilter } from '../calls/filter.ts'
+import { isDeriving } from '../calls/underived.ts'
+import type { Reader } from '../transaction.ts'
 import { kinds, type SummedField } from './counting.ts'
 
 /** What the conditions of a view have in common with what sums are kept by. */
@@ -12,7 +15,7 @@ export interface SummedView {
 
 export interface Selection {
   kinds: string[]
-  only?: { field: SummedField; value: string } | undefined
+  only?: { field: SummedField; values: readonly string[] } | undefined
 }
 
 /** The fields of queries that mean what sums are kept by. */
@@ -21,6 +24,7 @@ const fieldNames = new Map<string, SummedField>([
   ['model', 'model'],
   ['svc_user_id', 'user'],
   ['wb_user_id', 'user'],
+  ['summary.weave.status', 'status'],
 ])
 
 /** Undefined if the conditions of a view are about anything else. */
@@ -28,16 +32,20 @@ export function selectionOf({ filters, query }: SummedView): Selection | undefin
   let selected = kinds
   let only: Selection['only']
   for (const filter of filters) {
-    if (!isOfRoots(filter)) return undefined
+    const { ops, ...others } = inFacts(filter)
+    if (!isOfRoots(others) || (ops && only)) return undefined
     if (filter.trace_roots_only) selected = selected.filter((kind) => kind.startsWith('root '))
+    if (ops) only = { field: 'op', values: ops }
   }
   for (const condition of allHolding(query)) {
     const equal = equalityIn(condition)
     if (equal === undefined) return undefined
+    const { values } = equal
     const field = fieldNames.get(equal.field)
-    if (equal.field === 'origin') selected = selected.filter((kind) => kind.endsWith(` ${equal.value}`))
-    else if (field === undefined || only !== undefined || equal.value === '') return undefined
-    else only = { field, value: equal.value }
+    if (equal.field === 'origin')
+      selected = selected.filter((kind) => values.some((value) => kind.endsWith(` ${value}`)))
+    else if (field === undefined || only !== undefined || values.includes('')) return undefined
+    else only = { field, values }
   }
   return { kinds: selected, only }
 }
@@ -45,19 +53,60 @@ export function selectionOf({ filters, query }: SummedView): Selection | undefin
 const isOfRoots = ({ trace_roots_only, ...others }: CallsFilter) =>
   Object.values(others).every((value) => value === null || value === undefined)
 
-function equalityIn(expression: Expression): { field: string; value: string } | undefined {
-  if (expression.op !== 'compare' || expression.by !== 'eq') return undefined
-  const { left, right } = expression
-  const [field, literal] = left.op === 'field' ? [left, right] : [right, left]
-  if (field.op !== 'field' || literal.op !== 'literal' || literal.literal.kind !== 'text') return undefined
-  return { field: field.field, value: literal.literal.value }
+/** As the sums name an op, of which it may be one version; undefined where several of their names begin so. */
+export function factOf(name: string): string | undefined {
+  const op = name.includes(':///') ? name.indexOf('/op/') : -1
+  const isOfVersions = op !== -1 && name.indexOf(':', op) === name.length - 2
+  return name.endsWith(':*') && !isOfVersions ? undefined : (opOf(name) ?? undefined)
 }
 
-/** Conditions of a query that a summed field has a value. All of them must hold, among others. */
-export function equalitiesIn(query: Expression | undefined): { field: SummedField; value: string }[] {
+/** With a condition on facts in the place of that on names, if it holds for the same calls. */
+function inFacts(filter: CallsFilter): CallsFilter {
+  const { op_names, ...others } = filter
+  return op_names?.length && op_names.every((name) => factOf(name) === name)
+    ? { ...others, ops: op_names }
+    : filter
+}
+
+const isInFacts = ({ filters }: SummedView) => filters.some((filter) => inFacts(filter).ops !== undefined)
+
+/** Whether calls may lack facts that conditions read in their rows else: an older server writes none. */
+export const mayLackFacts = async (db: Reader, view: SummedView): Promise<boolean> =>
+  (isInFacts(view) || equalitiesIn(view.query).some(({ field }) => field === 'status')) &&
+  (await isDeriving(db, view.project))
+
+/** Names are in the rows of calls, facts in the index by time. */
+export const viewInFacts = async <View extends SummedView>(db: Reader, view: View): Promise<View> =>
+  isInFacts(view) && !(await isDeriving(db, view.project))
+    ? { ...view, filters: view.filters.map(inFacts) }
+    : view
+
+/** That a field has one of these values. */
+function equalityIn(expression: Expression): { field: string; values: string[] } | undefined {
+  if (expression.op === 'or') {
+    const [first, ...others] = expression.operands.map(equalityIn)
+    if (first === undefined || others.some((other) => other?.field !== first.field)) return undefined
+    return { ...first, values: [first, ...others].flatMap((each) => each?.values ?? []) }
+  }
+  if (expression.op === 'in') return equalTo(expression.operand, expression.list)
+  if (expression.op !== 'compare' || expression.by !== 'eq') return undefined
+  const { left, right } = expression
+  return left.op === 'field' ? equalTo(left, [right]) : equalTo(right, [left])
+}
+
+function equalTo(field: Expression, list: readonly Expression[]) {
+  const values = list.flatMap((value) =>
+    value.op === 'literal' && value.literal.kind === 'text' ? [value.literal.value] : [],
+  )
+  const isKnown = field.op === 'field' && values.length > 0 && values.length === list.length
+  return isKnown ? { field: field.field, values } : undefined
+}
+
+/** Conditions of a query that a summed field has one of some values. All of them must hold, among others. */
+export function equalitiesIn(query: Expression | undefined): { field: SummedField; values: string[] }[] {
   return allHolding(query).flatMap((condition) => {
-    const { field: name = '', value = '' } = equalityIn(condition) ?? {}
+    const { field: name = '', values = [] } = equalityIn(condition) ?? {}
     const field = fieldNames.get(name)
-    return field === undefined || value === '' ? [] : [{ field, value }]
+    return field === undefined || values.includes('') ? [] : [{ field, values }]
   })
 }

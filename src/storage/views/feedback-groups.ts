@@ -1,6 +1,7 @@
 import { type CallsQuery, isLive, matchingCalls } from '../calls/calls.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { countOfCalls } from '../sums/reading.ts'
 import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import type { Group } from './bucket-parts.ts'
 
@@ -60,10 +61,10 @@ export async function topFeedbackGroups(
         ORDER BY section, count DESC, value`,
   )
   const countAt = (section: number) => Number(rows.find((row) => Number(row.section) === section)?.count ?? 0)
-  const all = isSampled
-    ? sql`SELECT count(*) AS count FROM (${newest}) AS newest`
-    : sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
-  const count = Number((await onlyRow<{ count: number }>(db, all)).count)
+  const examined = sql`SELECT count(*) AS count FROM (${newest}) AS newest`
+  const count = isSampled
+    ? Number((await onlyRow<{ count: number }>(db, examined)).count)
+    : await countOfCalls(db, { ...view, sort: [], limit: null, offset: 0 }, now)
   const top = rows.filter(({ section }) => Number(section) === 0)
   return {
     top: top.map(({ value, count }) => ({ value, count: Number(count) })),

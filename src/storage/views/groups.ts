@@ -1,16 +1,15 @@
-import { allHolding, fieldsOf } from '../../domain/expressions/expression.ts'
-import { failedCalls, matchingCalls } from '../calls/calls.ts'
+import { matchingCalls } from '../calls/calls.ts'
 import { comparedPrices, costOfCall } from '../calls/cost.ts'
 import { callFields } from '../calls/fields.ts'
 import { originOf } from '../calls/origin.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
-import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { groupValue } from '../sums/counting.ts'
 import { readSums } from '../sums/reading.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
 import type { BucketPart, Group } from './bucket-parts.ts'
+import { type Examined, examinedOf, startIn } from './examined.ts'
 import { binOf } from './histogram.ts'
 import { summedGroups } from './summed-groups.ts'
 
@@ -18,34 +17,17 @@ import { summedGroups } from './summed-groups.ts'
 export const groupFields = ['op', 'model', 'status', 'user', 'origin'] as const
 export type GroupField = (typeof groupFields)[number]
 
-type GroupedCalls = Pick<Awaited<ReturnType<typeof narrowedQuery>>, 'projectId' | 'isFew' | 'isNewest'>
-
 /**
- * The empty text stands for calls without a value. All these columns are in the index; for any other SQLite would open
- * each row. Roots below which a call has failed are therefore found once, and by the trace of each call only if it is one
- * of few that are known, or of the newest.
+ * The empty text stands for calls without a value. Nearly all is in the index; SQLite opens the rows of roots for their
+ * status, which are few or the newest.
  */
-function groupOf(field: GroupField, { projectId, isFew, isNewest }: GroupedCalls, dialect: Dialect): Sql {
-  switch (field) {
-    case 'status':
-      if (isFew || isNewest) return groupValue(field)
-      return sql`CASE WHEN ended_at IS NULL THEN 'running' WHEN status = 'success' AND calls.id IN (${rootsOfFailed(projectId)}) THEN 'descendant_error'
-        ELSE coalesce(status, '') END`
-    case 'origin':
-      return originOf(dialect)
-    default:
-      return groupValue(field)
-  }
-}
-
-const rootsOfFailed = (project: string) =>
-  sql`SELECT root.id FROM calls AS root WHERE root.project_id = ${project} AND root.parent_id IS NULL
-    AND root.trace_id IN (SELECT failed.trace_id FROM ${failedCalls} AND failed.project_id = ${project})`
+const groupOf = (field: GroupField, dialect: Dialect): Sql =>
+  field === 'origin' ? originOf(dialect) : groupValue(field)
 
 /** The group of a call; null if it is none of these. */
-export function groupAmong(by: BucketsView['by'], calls: GroupedCalls, dialect: Dialect): Sql {
+export function groupAmong(by: BucketsView['by'], dialect: Dialect): Sql {
   if (by === undefined) return rawSql('CAST(NULL AS TEXT)')
-  const group = groupOf(by.field, calls, dialect)
+  const group = groupOf(by.field, dialect)
   return sql`CASE WHEN ${group} IN (${listOf(by.values)}) THEN ${group} END`
 }
 
@@ -57,59 +39,6 @@ interface Groups {
   sampled: number | null
 }
 
-/** Fields that calls are looked up by, wherever they are. */
-const lookedUpBy = new Set(['id', 'trace_id', 'parent_id', 'thread_id', 'turn_id', 'agent'])
-
-const isLookedUp = ({ filters, query }: CallsView) =>
-  filters.some(({ trace_roots_only: _, op_names: __, ...others }) =>
-    Object.values(others).some((value) => value != null),
-  ) || allHolding(query).some((condition) => fieldsOf(condition).some((field) => lookedUpBy.has(field)))
-
-/** The time after which the newest calls began that are looked at, of the range of the view; undefined if all are. */
-async function examinedSince(
-  db: BoundReader,
-  view: CallsView,
-  { projectId, narrowed, isFew }: Awaited<ReturnType<typeof narrowedQuery>>,
-  max: number | undefined,
-  now: number,
-  within: readonly Sql[] = [],
-): Promise<number | undefined> {
-  if (max === undefined || isFew || isLookedUp(view)) return undefined
-  const { dialect } = db
-  const times = allHolding(view.query)
-    .filter((condition) => fieldsOf(condition).every((field) => field === 'started_at'))
-    .map((condition) => compileCondition(condition, callFields(dialect, 'query'), dialect))
-  const conditions = [...within, ...narrowed, ...times]
-  const range = { projectId, conditions, order: [], limit: null, offset: 0 }
-  const [last] = await allRows<{ started_at: number | string }>(
-    db,
-    sql`SELECT started_at ${matchingCalls(db, range, now)} ORDER BY started_at DESC LIMIT 1 OFFSET ${max}`,
-  )
-  return last && Number(last.started_at)
-}
-
-/** All others are in the rows of calls, and most of them in JSON. */
-const indexed =
-  /^(op|model|svc_user_id|wb_user_id|parent_id|origin|cost|started_at|ended_at|\w+_tokens|first_token_ms|summary\.weave\..*)$/
-
-/** A chart reads them several times. */
-const maxCharted = ({ query }: CallsView) =>
-  query === undefined || fieldsOf(query).every((field) => indexed.test(field)) ? 100_000 : 20_000
-
-/** The view of its newest calls that began between these times, and how many these are; null if all. */
-export async function newestOf(
-  db: BoundReader,
-  view: CallsView,
-  { from, end, max = maxCharted(view) }: { from: number; end: number; max?: number },
-  now: number,
-): Promise<{ view: CallsView; sampled: number | null }> {
-  const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const within = [sql`started_at >= ${from} AND started_at < ${end}`]
-  const began_after = await examinedSince(db, view, query, max, now, within)
-  if (began_after === undefined) return { view, sampled: null }
-  return { view: { ...view, filters: [...view.filters, { began_after }] }, sampled: max }
-}
-
 /**
  * The most frequent values among the calls of the view. Where sums do not know them, only the newest `max` calls are
  * looked at, once for all fields: a condition may need the JSON of each.
@@ -118,7 +47,7 @@ export async function topGroups(
   db: BoundReader,
   view: CallsView,
   fields: readonly GroupField[],
-  { most, max }: { most: number; max?: number },
+  { most, max }: { most: number; max?: Examined },
   now: number,
 ): Promise<Map<GroupField, Groups>> {
   const found = new Map<GroupField, Groups>()
@@ -129,10 +58,9 @@ export async function topGroups(
   const counted = fields.filter((field) => !found.has(field))
   if (counted.length === 0) return found
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const since = await examinedSince(db, view, query, max, now)
-  const conditions = [...(since === undefined ? [] : [sql`started_at > ${since}`]), ...query.conditions]
-  const calls = { ...query, isNewest: since !== undefined }
-  const values = counted.map((field) => sql`${groupOf(field, calls, db.dialect)} AS ${rawSql(`by_${field}`)}`)
+  const newest = await examinedOf(db, view, query, max, now)
+  const conditions = [...(newest ? [sql`started_at > ${newest.since}`] : []), ...query.conditions]
+  const values = counted.map((field) => sql`${groupOf(field, db.dialect)} AS ${rawSql(`by_${field}`)}`)
   const count = 'count(*) AS count FROM matching GROUP BY value'
   const each = counted.map((field) => rawSql(`SELECT '${field}' AS field, by_${field} AS value, ${count}`))
   const rows = await allRows<Group & { field: GroupField; total: number }>(
@@ -148,7 +76,7 @@ export async function topGroups(
   for (const field of counted) {
     const top = (byField.get(field) ?? []).map(({ value, count }) => ({ value, count }))
     const total = Number(byField.get(field)?.[0]?.total ?? 0)
-    found.set(field, { top, total, sampled: since === undefined || max === undefined ? null : max })
+    found.set(field, { top, total, sampled: newest?.max ?? null })
   }
   return found
 }
@@ -170,12 +98,15 @@ export async function largestGroups(
   now: number,
 ): Promise<string[]> {
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const conditions = [sql`calls.started_at >= ${from} AND calls.started_at < ${end}`, ...query.conditions]
+  const conditions = [
+    sql`calls.started_at >= ${startIn(view, from)} AND calls.started_at < ${end}`,
+    ...query.conditions,
+  ]
   const prices = costs ? await comparedPrices(db, view.project) : undefined
   const cost = costs
     ? sql`CASE WHEN input_tokens IS NULL AND output_tokens IS NULL THEN 0 ELSE ${costOfCall(db.dialect, prices)} END`
     : rawSql('0')
-  const narrow = sql`SELECT ${groupOf(field, query, db.dialect)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
+  const narrow = sql`SELECT ${groupOf(field, db.dialect)} AS value, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS errors,
     input_tokens AS asked, output_tokens AS said, ${cost} AS cost ${matchingCalls(db, { ...query, conditions }, now)}`
   const sums = measures.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
   const ranks = measures.map(
@@ -247,7 +178,7 @@ export async function readBuckets(db: BoundReader, view: BucketsView, now: numbe
     ? sql`CASE WHEN ${rawSql(time)} IS NOT NULL THEN ${rawSql(binOf(time))} END`
     : rawSql('CAST(NULL AS INTEGER)')
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const group = groupAmong(by, query, dialect)
+  const group = groupAmong(by, dialect)
   const within = rawSql('calls.started_at >= edges.from_time AND calls.started_at < edges.to_time')
   const joined = query.isFew ? { source: rawSql(' CROSS JOIN edges') } : {}
   const narrow = sql`SELECT edges.bucket AS of_bucket, ${group} AS grp, ${bin} AS bin, CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended,
@@ -270,7 +201,9 @@ export async function readBuckets(db: BoundReader, view: BucketsView, now: numbe
     : sql`SELECT bucket, (SELECT ${written} FROM (${entries}) AS written) AS entries FROM edges
         WHERE ${dialect.cancellable} ORDER BY bucket`
   const rows = edges.slice(0, -1).map((from, n) => [n, from, edges[n + 1] as number])
-  const values = rows.map(([n, from, to]) => `(${n}, ${from}, ${to})`).join(', ')
+  const shown = rows.filter(([, from = 0, to = 0]) => to > startIn(view, from))
+  if (shown.length === 0) return []
+  const values = shown.map(([n, from, to]) => `(${n}, ${from}, ${to})`).join(', ')
   const found = await allRows<{ bucket: number; entries: string | null }>(
     db,
     sql`WITH edges (bucket, from_time, to_time) AS (VALUES ${rawSql(values)}) ${all}`,

@@ -1,6 +1,6 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
 import type { EndFacts, StartFacts } from '../../domain/call-facts/facts.ts'
-import { type CallRow, type CallsQuery, matchingCalls } from '../calls/calls.ts'
+import { type CallRow, type CallsQuery, callsById, matchingCalls } from '../calls/calls.ts'
 import { shownName } from '../calls/columns.ts'
 import { callFields, statusOfCall } from '../calls/fields.ts'
 import { type CallsView, largestQuery, narrowedQuery } from '../calls/queries.ts'
@@ -78,6 +78,7 @@ async function readPage(
     matching: matchingCalls(db, query, now),
     order: query.order,
     page: query,
+    byId: callsById(query),
   })
   const calls: LightCall[] = []
   await inSteps(await allRows<Row>(db, statement), ({ inputs, output, ...row }) => {

@@ -3,6 +3,7 @@ import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { rawSql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
 import type { TokenSum } from './bucket-parts.ts'
+import { startIn } from './examined.ts'
 import { type BucketsView, groupAmong } from './groups.ts'
 
 const summed = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_creation_tokens', 'stated_cost']
@@ -25,9 +26,9 @@ export async function readTokenSums(
   now: number,
 ): Promise<TokenSum[]> {
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
-  const group = groupAmong(by, query, db.dialect)
+  const group = groupAmong(by, db.dialect)
   const conditions = [
-    sql`calls.started_at >= ${from} AND calls.started_at < ${end}`,
+    sql`calls.started_at >= ${startIn(view, from)} AND calls.started_at < ${end}`,
     rawSql('(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)'),
     ...query.conditions,
   ]

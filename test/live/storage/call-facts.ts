@@ -6,11 +6,13 @@ import { formatTime } from '../../../src/domain/time.ts'
 import { backfillPosition } from '../../../src/storage/calls/backfill.ts'
 import { findWrongBatches } from '../../../src/storage/calls/check.ts'
 import { factColumns } from '../../../src/storage/calls/columns.ts'
+import type { CallsView } from '../../../src/storage/calls/queries.ts'
 import { isDeriving } from '../../../src/storage/calls/underived.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { sql } from '../../../src/storage/sql/sql.ts'
+import { type Sql, sql } from '../../../src/storage/sql/sql.ts'
 import { boundTo } from '../../../src/storage/transaction.ts'
-import { newestOf, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
+import { newestOf } from '../../../src/storage/views/examined.ts'
+import { readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
 import { histogramSize } from '../../../src/storage/views/histogram.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
@@ -286,12 +288,13 @@ export function callFacts(open: Driver['open']): void {
         ),
       )
       await db.write('upsertCalls', calls)
+      const exactly = (max: number) => ({ indexed: max, rows: max })
       const groups = (query: Expression | undefined, max: number) =>
         topGroups(
           boundTo(db, signal),
           { ...view(project), query },
           ['status', 'op'],
-          { most: 1, max },
+          { most: 1, max: exactly(max) },
           startedAt,
         )
       const of = (count: number, sampled: number | null) =>
@@ -312,11 +315,29 @@ export function callFacts(open: Driver['open']): void {
       // Of a range, its newest.
       const early: Expression = { op: 'and', operands: [used, before(startedAt + 6)] }
       assert.deepEqual(await groups(early, 4), of(4, 4))
-      // What an index finds is found wherever it is.
-      assert.deepEqual(await groups(equals('trace_id', 'trace 0'), 4), of(5, null))
+      // What an index finds is found wherever it is, unless it is too much, too.
+      assert.deepEqual(await groups(equals('trace_id', 'trace 0'), 5), of(5, null))
+      assert.deepEqual(await groups(equals('trace_id', 'trace 0'), 4), of(2, 4))
+      // A condition that reads rows looks at fewer.
+      const bound = { most: 1, max: { indexed: 4, rows: 3 } }
+      const sampledBy = async (more: Partial<CallsView>) => {
+        const asked = { ...view(project), ...more }
+        return (await topGroups(boundTo(db, signal), asked, ['user'], bound, startedAt)).get('user')?.sampled
+      }
+      assert.deepEqual(
+        [
+          await sampledBy({ query: used }),
+          await sampledBy({ filters: [{ op_names: [facts.op ?? ''] }] }),
+          await sampledBy({ filters: [{ svc_user_ids: ['nobody'] }] }),
+          await sampledBy({ filters: [{ op_names: ['weave:///acme/x/op/none:v0'] }] }),
+          await sampledBy({ filters: [{ turn_ids: ['none'] }] }),
+          await sampledBy({ query: equals('exception', 'none') }),
+        ],
+        [4, 4, 4, 3, 3, 3],
+      )
       const edges = [startedAt, startedAt + 8]
       const charted = async (query: Expression, max: number) => {
-        const range = { from: startedAt, end: startedAt + 8, max }
+        const range = { from: startedAt, end: startedAt + 8, max: exactly(max) }
         const newest = await newestOf(boundTo(db, signal), { ...view(project), query }, range, startedAt)
         if (newest.sampled === null) return undefined
         const by = { field: 'status', values: ['success'] } as const
@@ -325,6 +346,30 @@ export function callFacts(open: Driver['open']): void {
       }
       assert.deepEqual(await charted(used, 4), [['success', 4]])
       assert.deepEqual(await charted(early, 4), [['success', 4]])
+      // Buckets before the newest calls are not looked at.
+      const read: string[] = []
+      const noted: Database = {
+        ...db,
+        stream(query: Sql, options) {
+          read.push(query.text)
+          return db.stream(query, options)
+        },
+      }
+      const many = { ...view(project), filters: [{ began_after: startedAt + 5 }] }
+      const hours = [startedAt, startedAt + 3, startedAt + 6, startedAt + 9]
+      const parts = await readBuckets(
+        boundTo(noted, signal),
+        { ...many, edges: hours, by: undefined },
+        startedAt + 9,
+      )
+      assert.deepEqual(
+        parts.map(({ bucket, count }) => [bucket, count]),
+        [[2, 3]],
+      )
+      assert.ok(
+        read.some((text) => text.includes(`(VALUES (1, ${startedAt + 3}, ${startedAt + 6}), (2,`)),
+        read.join('\n'),
+      )
       assert.deepEqual(await charted(used, 8), undefined)
       assert.deepEqual(await charted(equals('trace_id', 'trace 0'), 4), undefined)
     })

@@ -112,6 +112,8 @@ const selections: Partial<CallsView>[] = [
   { filters: [{ trace_roots_only: true }] },
   { query: equals('op', 'ask') },
   { query: equals('origin', 'evaluation') },
+  { query: equals('summary.weave.status', 'success') },
+  { filters: [{ op_names: ['ask', 'heddle.judge'] }] },
 ]
 
 const above = (field: string, value: number, comparator: Comparator = 'gt'): Expression => ({
@@ -167,7 +169,10 @@ async function pagesAreExact(db: Database, project: string, now: number): Promis
     const whole = viewOf(project, selection)
     const all = await listed(
       db,
-      { ...whole, filters: [...whole.filters, { op_names: [...ops, 'other'] }] },
+      {
+        ...whole,
+        filters: [...whole.filters, { op_names: [...ops, 'other', 'weave:///acme/x/op/none:v0'] }],
+      },
       now,
     )
     for (const [limit, offset] of [
@@ -281,6 +286,7 @@ export function largestCalls(open: Driver['open']): void {
       // Of equal values the ids decide, which are compared if nothing else is sorted by.
       assert.equal((await hours({ sort: [by('input_tokens')], limit: 5 }))?.length, 5)
       assert.equal(await hours({ sort: [by('input_tokens'), by('op')], limit: 5 }), undefined)
+      assert.equal((await hours({ sort: [latency], limit: 5, filters: [{ op_names: ops }] }))?.length, 5)
       // Calls without a value are last.
       assert.equal((await hours({ sort: [by('first_token_ms')], limit: 3 }))?.length, 3)
       assert.equal(await hours({ sort: [by('first_token_ms')], limit: 4 }), undefined)
@@ -290,7 +296,7 @@ export function largestCalls(open: Driver['open']): void {
         { sort: [latency] },
         { sort: [latency], limit: 5, offset: 5_000 },
         { sort: [latency], limit: 5, query: equals('exception', 'x') },
-        { sort: [latency], limit: 5, filters: [{ op_names: ['ask'] }] },
+        { sort: [latency], limit: 5, filters: [{ op_names: ['weave:///acme/x/op/ask:v0'] }] },
       ]
       for (const view of others) assert.equal(await hours(view), undefined, JSON.stringify(view))
     })

@@ -142,10 +142,14 @@ const viewOf = (project: string, roots: boolean) => ({
   ...{ project, filters: [{ trace_roots_only: roots }], query: undefined, sort: [], limit: null, offset: 0 },
 })
 
+const allOps = ['ask', 'answer', 'Evaluation.predict_and_score', 'heddle.judge']
+/** Sums do not know versions. */
+const versionOfNone = 'weave:///acme/x/op/none:v0'
+
 /** The same calls by a condition that sums cannot answer. */
-const withoutSums = (view: ReturnType<typeof viewOf>) => ({
+const withoutSums = <View extends Pick<CallsView, 'filters'>>(view: View) => ({
   ...view,
-  filters: [...view.filters, { op_names: ['ask', 'answer', 'Evaluation.predict_and_score', 'heddle.judge'] }],
+  filters: [...view.filters, { op_names: [...allOps, versionOfNone] }],
 })
 
 const edgesBy = (step: number) => {
@@ -239,6 +243,11 @@ const condition = (field: string, value: string): Expression => ({
   right: { op: 'literal', literal: { kind: 'text', value, text: value } },
 })
 
+const amongst = (field: string, values: readonly string[]): Expression => ({
+  ...{ op: 'in', path: 'query', operand: { op: 'field', field } },
+  list: values.map((value) => ({ op: 'literal', literal: { kind: 'text', value, text: value } })),
+})
+
 /** Lists of an op or a user are the calls of all that have it, and no others are read for them. */
 async function listsAreWhole(db: Database, project: string, now: number): Promise<void> {
   const idsOf = async (view: Partial<CallsView>) => {
@@ -253,6 +262,35 @@ async function listsAreWhole(db: Database, project: string, now: number): Promis
   }
   const bobs = all.filter((call) => call.user_id === 'bob').map((call) => call.id)
   assert.deepEqual(await idsOf({ query: condition('svc_user_id', 'bob') }), bobs)
+  assert.deepEqual(await idsOf({ query: amongst('svc_user_id', ['bob', 'nobody']) }), bobs)
+  for (const status of ['running', 'success', 'error', 'descendant_error', 'other']) {
+    const expected = all.filter((call) => call.status === status).map((call) => call.id)
+    assert.deepEqual(await idsOf({ query: condition('summary.weave.status', status) }), expected)
+  }
+}
+
+/** Ops that are named and statuses are those of the sums. */
+async function selectedAreCounts(db: Database, project: string, now: number): Promise<void> {
+  const bound = boundTo(db, signal)
+  const ops = [['ask'], ['ask', 'heddle.judge', 'nothing']].map(
+    (op_names) => ['op', { filters: [{ op_names }] }] as const,
+  )
+  const statuses = ['running', 'error', 'descendant_error'].map(
+    (status) => ['status', { query: condition('summary.weave.status', status) }] as const,
+  )
+  const either: Expression = { op: 'or', operands: [condition('op', 'ask'), condition('op', 'nothing')] }
+  const several = [
+    ['op', { query: either }],
+    ['user', { query: amongst('svc_user_id', ['alice', 'bob']) }],
+    ['origin', { query: amongst('origin', ['judge', 'app']) }],
+  ] as const
+  for (const [field, selection] of [...ops, ...statuses, ...several]) {
+    const view = { ...viewOf(project, false), ...selection }
+    assert.ok(await readSums(bound, view, { field }, now), 'sums answer')
+    const counted = await topGroups(bound, withoutSums(view), [field], { most: 50 }, now)
+    assert.deepEqual(await topGroups(bound, view, [field], { most: 50 }, now), counted)
+    assert.equal(await countOfCalls(bound, view, now), await countOfCalls(bound, withoutSums(view), now))
+  }
 }
 
 async function wrongSums(db: Database) {
@@ -274,10 +312,12 @@ export function sumsAfterWrites(open: Driver['open']): void {
         for (const take of steps) await take(db, project)
         await sumsAreCounts(db, project, expiry - 1)
         await sumsAreCounts(db, project, expiry)
+        await selectedAreCounts(db, project, expiry - 1)
         await listsAreWhole(db, project, expiry - 1)
         await sumAll(boundTo(db, signal))
         assert.deepEqual(await marksOf(db, project), [])
         await sumsAreCounts(db, project, expiry - 1)
+        await selectedAreCounts(db, project, expiry)
         await listsAreWhole(db, project, expiry - 1)
       }),
       tried({ share: 3, whole: 20 }),
@@ -303,21 +343,23 @@ export function sumsOfCalls(open: Driver['open']): void {
         call(9, 'ask'),
       ])
       const within = async (view: Partial<CallsView>) =>
-        (await narrowing(boundTo(db, signal), { ...viewOf(project, false), ...view }, expiry))?.text
+        (await narrowing(boundTo(db, signal), { ...viewOf(project, false), ...view }, expiry))[0]?.text
       const ops = (...op_names: string[]) => within({ filters: [{ op_names }] })
       assert.notEqual(await ops('nothing'), '1 = 0', 'before they are added up')
       await sumAll(boundTo(db, signal))
       assert.equal(await ops('nothing'), '1 = 0')
       assert.equal(await within({ query: condition('op', 'nothing') }), '1 = 0')
       assert.equal(await within({ query: condition('model', 'nothing') }), '1 = 0')
+      assert.equal(await within({ query: amongst('model', ['nothing', 'none']) }), '1 = 0')
       const span = async (view: Partial<CallsView>) =>
-        (await narrowing(boundTo(db, signal), { ...viewOf(project, false), ...view }, expiry))?.values
+        (await narrowing(boundTo(db, signal), { ...viewOf(project, false), ...view }, expiry))[0]?.values
       const daysOf = (first: number, last: number) => [from + first * day, from + (last + 1) * day]
       assert.deepEqual(await span({ filters: [{ op_names: ['rare'] }] }), daysOf(1, 1))
       assert.deepEqual(await span({ filters: [{ op_names: ['rare', 'ask', 'nothing'] }] }), daysOf(0, 9))
       for (const name of [`${versions}:*`, `${versions}:v7`]) {
         assert.deepEqual(await span({ filters: [{ op_names: [name] }] }), daysOf(2, 2), name)
       }
+      assert.equal(await within({ query: condition('summary.weave.status', 'running') }), '1 = 0')
       // The beginning of several names, or nothing that sums are kept by.
       assert.equal(await ops('as:*'), undefined)
       assert.equal(await ops('x:///as:*', 'ask'), undefined)
