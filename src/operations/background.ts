@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 /** Work that repeats while requests are served. */
 export interface BackgroundWork {
   /** Resolves when the current step has ended; no further step begins. */
@@ -45,5 +47,34 @@ export function inBackground({ run, firstMs, failedMs, failed }: BackgroundStep)
       clearTimeout(timer)
       await running
     },
+  }
+}
+
+interface Hold {
+  everyMs: number
+  renew(): Promise<unknown>
+  /** Told of what renewing failed with: another process may take over, and what both do is written once. */
+  failed(error: unknown): void
+}
+
+/** Renews a hold while work goes on. */
+export async function whileHeld<Result>(
+  { everyMs, renew, failed }: Hold,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const ended = new AbortController()
+  const renewing = (async () => {
+    while (!ended.signal.aborted) {
+      await sleep(everyMs, undefined, { signal: ended.signal, ref: false })
+      await renew()
+    }
+  })().catch((error: unknown) => {
+    if (!ended.signal.aborted) failed(error)
+  })
+  try {
+    return await work()
+  } finally {
+    ended.abort()
+    await renewing
   }
 }

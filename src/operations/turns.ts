@@ -16,12 +16,25 @@ export function createTurns({ total, ofName }: { total: number; ofName: number }
   /** An owner has no more turns than it leaves free: however long they last, others have room. */
   const isFull = (owner: string) => countOf(owner) >= total - running.size
 
+  /** Resolves when a turn has ended since this was last asked, at the latest after `ms`. */
+  async function someEnded(ms: number): Promise<void> {
+    if (!hasEnded) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms)
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    hasEnded = false
+  }
+
   return {
-    isRunning: (turn?: TurnName): boolean =>
-      turn === undefined ? running.size > 0 : countOf(turn.owner, turn.name) > 0,
+    isRunning: ({ owner, name }: TurnName): boolean => countOf(owner, name) > 0,
+    hasRoom: (): boolean => running.size < total,
     mayBegin: ({ owner, name }: TurnName): boolean => !isFull(owner) && countOf(owner, name) < ofName,
     fullOwners: (): string[] => [...running.values()].map(({ owner }) => owner).filter(isFull),
-    hasRoom: (): boolean => running.size < total,
     begin(turn: TurnName, work: Promise<void>): void {
       const ended = work
         .catch((error: unknown) => failures.push(error))
@@ -32,24 +45,22 @@ export function createTurns({ total, ofName }: { total: number; ofName: number }
         })
       running.set(ended, turn)
     },
-    /** Resolves when a turn has ended since this was last asked, at the latest after `ms`. */
-    async ended(ms: number): Promise<void> {
-      if (!hasEnded) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms)
-          wake = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
+    /**
+     * Has turns begun while there is something to do, which `beginSome` says, and returns the pause after that. All have
+     * ended then; throws what one failed with.
+     */
+    async carryOn(beginSome: () => Promise<boolean>, idleMs: number, signal: AbortSignal): Promise<number> {
+      let hasBegun = false
+      try {
+        do {
+          hasBegun = await beginSome()
+          if (!hasBegun && running.size > 0) await someEnded(idleMs)
+        } while ((hasBegun || running.size > 0) && failures.length === 0 && !signal.aborted)
+      } finally {
+        await Promise.all(running.keys())
       }
-      hasEnded = false
-    },
-    hasFailed: (): boolean => failures.length > 0,
-    /** Throws what a turn failed with. */
-    async allEnded(): Promise<void> {
-      await Promise.all(running.keys())
       if (failures.length > 0) throw failures.splice(0)[0]
+      return idleMs
     },
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -15,7 +14,7 @@ import {
   type MonitorScorer,
 } from '../../storage/monitors/monitors.ts'
 import { boundTo } from '../../storage/transaction.ts'
-import { type BackgroundWork, inBackground } from '../background.ts'
+import { type BackgroundWork, inBackground, whileHeld } from '../background.ts'
 import { isKnownUser, mayStillAct, withoutLimits } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
 import { createTurns, type TurnName } from '../turns.ts'
@@ -45,12 +44,16 @@ const retryMs = [5_000, 30_000, 120_000, 600_000]
 export function startJudging(services: OperationParts, failed: (error: unknown) => void): BackgroundWork[] {
   const own = withoutLimits(services)
   return (['check', 'judge'] as const).map((kind) => {
-    const worker = createWorker(own, kind)
+    const worker = createWorker(own, kind, failed)
     return inBackground({ firstMs: idleMs, failedMs, failed, run: worker })
   })
 }
 
-function createWorker(services: OperationParts, kind: Kind): (signal: AbortSignal) => Promise<number> {
+function createWorker(
+  services: OperationParts,
+  kind: Kind,
+  failed: (error: unknown) => void,
+): (signal: AbortSignal) => Promise<number> {
   const { db } = services
   const holder = newId()
   /** When scorers that wait for their model may be tried again, by monitor. */
@@ -70,26 +73,22 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
   return async (signal) => {
     // Another process may have one.
     if (kind === 'judge' && services.models.all.length === 0) return idleMs
-    try {
-      do {
-        let hasBegun = false
-        const keys = await monitorsAtWork(db, kind, now())
-        const next = keys.findIndex((key) => nameOf(key) === last) + 1
-        for (const key of [...keys.slice(next), ...keys.slice(0, next)]) {
-          if (signal.aborted) break
-          const turn = turns.mayBegin(turnNameOf(key)) ? await turnOf(key, signal) : undefined
-          if (turn === undefined) continue
-          turns.begin(turnNameOf(key), turn())
-          last = nameOf(key)
-          hasBegun = true
-        }
-        if (!turns.isRunning()) return idleMs
-        if (!hasBegun) await turns.ended(idleMs)
-      } while (!signal.aborted && !turns.hasFailed())
-    } finally {
-      await turns.allEnded()
+    return turns.carryOn(() => beginTurns(signal), idleMs, signal)
+  }
+
+  async function beginTurns(signal: AbortSignal): Promise<boolean> {
+    let hasBegun = false
+    const keys = await monitorsAtWork(db, kind, now())
+    const next = keys.findIndex((key) => nameOf(key) === last) + 1
+    for (const key of [...keys.slice(next), ...keys.slice(0, next)]) {
+      if (signal.aborted) break
+      const turn = turns.mayBegin(turnNameOf(key)) ? await turnOf(key, signal) : undefined
+      if (turn === undefined) continue
+      turns.begin(turnNameOf(key), turn())
+      last = nameOf(key)
+      hasBegun = true
     }
-    return 0
+    return hasBegun
   }
 
   /** One turn of one monitor; undefined if there is nothing to do. */
@@ -114,7 +113,9 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
       until: time + leaseMs * 1000,
     })
     if (taken.length === 0) return undefined
-    return () => holding(key, taken, () => judgeAll(monitor, taken, signal))
+    const renew = () =>
+      db.write('renewJudgements', { ...key, holder, judgements: taken, until: now() + leaseMs * 1000 })
+    return () => whileHeld({ everyMs: renewMs, renew, failed }, () => judgeAll(monitor, taken, signal))
   }
 
   /** How many judgements may begin now. With a budget it is one at a time, so that at most one exceeds the budget. */
@@ -182,33 +183,6 @@ function createWorker(services: OperationParts, kind: Kind): (signal: AbortSigna
     const time = now()
     const fields = { ...keyOf(monitor), holder, judgements, now: time, day: dayOf(time) }
     return db.write('settleJudgements', { ...fields, ...(waits !== undefined && { waits }) })
-  }
-
-  /** Renews the leases of the judgements while this process works on them. */
-  async function holding(key: MonitorKey, taken: TakenJudgement[], run: () => Promise<void>): Promise<void> {
-    const ended = new AbortController()
-    const judgements = taken.map(({ call_id, scorer }) => ({ call_id, scorer }))
-    const renewing = (async () => {
-      for (;;) {
-        await sleep(renewMs, undefined, { signal: ended.signal, ref: false })
-        const until = now() + leaseMs * 1000
-        await db.write('renewJudgements', {
-          ...key,
-          holder,
-          judgements: judgements.map((judgement) => ({ ...judgement })),
-          until,
-        })
-      }
-    })().catch((error: unknown) => {
-      // A judgement whose lease was not renewed is taken by another process. Its outcome is written only once even so.
-      if (!ended.signal.aborted && !(error instanceof Refusal)) throw error
-    })
-    try {
-      await run()
-    } finally {
-      ended.abort()
-      await renewing
-    }
   }
 }
 

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { readServedRun, type ServedRun } from '../../storage/evaluations/served-runs.ts'
-import { type BackgroundWork, inBackground } from '../background.ts'
+import { type BackgroundWork, inBackground, whileHeld } from '../background.ts'
 import { mayStillAct, withoutLimits } from '../background-caller.ts'
 import type { OperationParts } from '../parts.ts'
 import { createTurns } from '../turns.ts'
@@ -49,20 +48,14 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
     firstMs: idleMs,
     failedMs,
     failed,
-    async run(signal) {
-      try {
-        do {
-          const run = turns.hasRoom() ? await take() : undefined
-          if (run !== undefined) turns.begin({ owner: run.runs_as, name: run.run_id }, turnOf(run, signal))
-          else if (turns.isRunning()) await turns.ended(idleMs)
-          else return idleMs
-        } while (!signal.aborted && !turns.hasFailed())
-      } finally {
-        await turns.allEnded()
-      }
-      return 0
-    },
+    run: (signal) => turns.carryOn(() => beginTurn(signal), idleMs, signal),
   })
+
+  async function beginTurn(signal: AbortSignal): Promise<boolean> {
+    const run = turns.hasRoom() ? await take() : undefined
+    if (run !== undefined) turns.begin({ owner: run.runs_as, name: run.run_id }, turnOf(run, signal))
+    return run !== undefined
+  }
 
   function take(): Promise<ServedRun | undefined> {
     const time = now()
@@ -75,7 +68,8 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
 
   async function turnOf(run: ServedRun, signal: AbortSignal): Promise<void> {
     const key = { project_id: run.project_id, run_id: run.run_id, holder: run.held_by ?? '' }
-    const pause = await holding(key, () => turn(run, signal))
+    const renew = () => db.write('holdServedRun', { ...key, until: now() + leaseMs * 1000 })
+    const pause = await whileHeld({ everyMs: renewMs, renew, failed }, () => turn(run, signal))
     if (pause !== undefined) await db.write('holdServedRun', { ...key, ...pause })
   }
 
@@ -160,28 +154,6 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
     if (pause === undefined) return
     failures.set(key, count + 1)
     throw new LaterError(pause)
-  }
-
-  async function holding<Result>(
-    key: { project_id: string; run_id: string; holder: string },
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    const ended = new AbortController()
-    const renewing = (async () => {
-      for (;;) {
-        await sleep(renewMs, undefined, { signal: ended.signal, ref: false })
-        await db.write('holdServedRun', { ...key, until: now() + leaseMs * 1000 })
-      }
-    })().catch((error: unknown) => {
-      // A run that was not renewed is taken by another process. Each step of it is written once even so.
-      if (!ended.signal.aborted && !(error instanceof Refusal)) throw error
-    })
-    try {
-      return await work()
-    } finally {
-      ended.abort()
-      await renewing
-    }
   }
 }
 

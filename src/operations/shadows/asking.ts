@@ -1,13 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { findShadow, type LabelShadow, type ShadowKey } from '../../storage/objects/label-shadows.ts'
 import { type PairOutcome, shadowsAtWork, type TakenPair } from '../../storage/objects/shadow-pairs.ts'
 import { hasReplaced } from '../../storage/objects/shadow-settings.ts'
-import { type BackgroundWork, inBackground } from '../background.ts'
+import { type BackgroundWork, inBackground, whileHeld } from '../background.ts'
 import { mayStillAct, withoutLimits } from '../background-caller.ts'
 import { afterRefusal } from '../monitors/judging.ts'
 import type { OperationParts } from '../parts.ts'
+import { createTurns } from '../turns.ts'
 import type { SettledOutcome } from './pair.ts'
 
 /** Of one shadow; then another one is next. */
@@ -25,34 +25,42 @@ export function startShadowing(services: OperationParts, failed: (error: unknown
   const own = withoutLimits(services)
   const { db } = own
   const holder = newId()
+  const turns = createTurns({ total: 4, ofName: 1 })
 
   return inBackground({
     firstMs: idleMs,
     failedMs,
     failed,
-    async run(signal) {
-      let isBusy = await hasReplaced(db)
-      if (isBusy) await db.write('dropShadows', { limit: dropped })
-      // Another process may have a model.
-      if (services.models.all.length === 0) return isBusy ? 0 : idleMs
-      for (const key of await shadowsAtWork(db, now())) {
-        if (signal.aborted) break
-        if (await turn(key, signal)) isBusy = true
-      }
-      return isBusy ? 0 : idleMs
-    },
+    run: (signal) => turns.carryOn(() => beginTurns(signal), idleMs, signal),
   })
 
-  /** Returns whether there was something to do. */
-  async function turn(key: ShadowKey, signal: AbortSignal): Promise<boolean> {
+  async function beginTurns(signal: AbortSignal): Promise<boolean> {
+    let isBusy = await hasReplaced(db)
+    if (isBusy) await db.write('dropShadows', { limit: dropped })
+    // Another process may have a model.
+    if (services.models.all.length === 0) return isBusy
+    for (const key of await shadowsAtWork(db, now())) {
+      if (signal.aborted) break
+      const name = { owner: key.project_id, name: key.shadow_id }
+      const turn = turns.mayBegin(name) ? await turnOf(key, signal) : undefined
+      if (turn === undefined) continue
+      turns.begin(name, turn())
+      isBusy = true
+    }
+    return isBusy
+  }
+
+  /** Undefined if there is nothing to do. */
+  async function turnOf(key: ShadowKey, signal: AbortSignal): Promise<(() => Promise<void>) | undefined> {
     const shadow = await findShadow(db, key)
     // The pairs of one that was replaced are removed.
-    if (shadow === undefined || !(await mayStillAct(own, shadow.user_id, key.project_id))) return false
+    if (shadow === undefined || !(await mayStillAct(own, shadow.user_id, key.project_id))) return undefined
     const time = now()
     const holding = { ...key, holder, until: time + leaseMs * 1000 }
     const taken = await db.write('takeShadowPairs', { ...holding, limit: atOnce, now: time })
-    if (taken.length > 0) await whileHeld(key, () => askAll(shadow, taken, signal))
-    return taken.length > 0
+    if (taken.length === 0) return undefined
+    const renew = () => db.write('holdShadowPairs', { ...key, holder, until: now() + leaseMs * 1000 })
+    return () => whileHeld({ everyMs: renewMs, renew, failed }, () => askAll(shadow, taken, signal))
   }
 
   async function askAll(shadow: LabelShadow, taken: readonly TakenPair[], signal: AbortSignal) {
@@ -92,26 +100,6 @@ export function startShadowing(services: OperationParts, failed: (error: unknown
               wasTried: 'wasTried' in after,
             }
       return { outcome, calls: [] }
-    }
-  }
-
-  /** Renews what this process holds of the shadow while it is at work. */
-  async function whileHeld(key: ShadowKey, work: () => Promise<void>): Promise<void> {
-    const ended = new AbortController()
-    const renewing = (async () => {
-      while (!ended.signal.aborted) {
-        await sleep(renewMs, undefined, { signal: ended.signal, ref: false })
-        await db.write('holdShadowPairs', { ...key, holder, until: now() + leaseMs * 1000 })
-      }
-    })().catch((error: unknown) => {
-      // Another process may take the pairs: they are asked again, and counted once.
-      if (!ended.signal.aborted) failed(error)
-    })
-    try {
-      await work()
-    } finally {
-      ended.abort()
-      await renewing
     }
   }
 }

@@ -85,7 +85,9 @@ export async function readTimeBuckets({ db, names }: Asked, caller: Caller, body
   const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
   const prices = body.costs ? await chartPrices(db, body.project_id, range) : undefined
   const units = await readSums(db, whole, { field, buckets: range, cuts: prices?.dates ?? [] }, time)
-  const { view, sampled } = units ? { view: whole, sampled: null } : await newestOf(db, whole, range, time)
+  const { view, sampled } = units
+    ? { view: whole, sampled: null }
+    : await newestOf(db, whole, { ...range, max: examinedCalls }, time)
   const usesSeveral = units?.some(({ figures }) => figures.usage.keys().some((model) => model.includes(', ')))
   const isSummed = units !== undefined && !(body.costs && field && usesSeveral)
   const top =

@@ -222,7 +222,7 @@ export const BucketsAnswer = answer('Calls by start time. Empty buckets are left
   sampled: count
     .nullable()
     .describe(
-      'How many of the newest calls of the time range were looked at, where conditions need that of more than 20,000, or than 5,000 if they read rows. Null if all were.',
+      `How many of the newest calls of the time range were looked at, where conditions need that of more than ${examinedCalls.indexed}, or than ${examinedCalls.rows} if they read rows. Null if all were.`,
     ),
   is_deriving: isDeriving,
 })

@@ -14,9 +14,6 @@ export interface Examined {
   rows: number
 }
 
-/** A chart reads them several times. */
-const chartedCalls: Examined = { indexed: 20_000, rows: 5_000 }
-
 /** All other fields are in the rows of calls, and most of them in JSON. */
 const indexed =
   /^(op|model|svc_user_id|wb_user_id|parent_id|origin|cost|started_at|ended_at|\w+_tokens|first_token_ms|summary\.weave\..*)$/
@@ -83,7 +80,7 @@ export async function examinedOf(
 export async function newestOf(
   db: BoundReader,
   view: CallsView,
-  { from, end, max = chartedCalls }: { from: number; end: number; max?: Examined },
+  { from, end, max }: { from: number; end: number; max: Examined },
   now: number,
 ): Promise<{ view: CallsView; sampled: number | null }> {
   const query = await narrowedQuery(db, { ...view, sort: [] }, now)
