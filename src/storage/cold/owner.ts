@@ -3,6 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../database.ts'
 import { StorageRefusal } from '../failures.ts'
 import { sql } from '../sql/sql.ts'
+import { hasRows } from '../transaction.ts'
 import type { ColdStore, OwnedStore } from './store.ts'
 
 /**
@@ -18,7 +19,8 @@ export function ownedStore(db: Database, store: ColdStore): OwnedStore {
     const record = await db.write('nameColdRecord', { record: randomUUID() })
     const owner = await store.readOwner()
     if (owner === undefined) {
-      if (await hasFiles(db)) throw new Error(`${store.address} has no file heddle-owner with ${record}`)
+      if (await hasRows(db, sql`cold_files`, sql`cold_removals`))
+        throw new Error(`${store.address} has no file heddle-owner with ${record}`)
       await store.writeOwner(record)
     }
     const written = owner ?? (await store.readOwner())
@@ -54,11 +56,4 @@ export function ownedStore(db: Database, store: ColdStore): OwnedStore {
     remove: (file) => asked(() => store.remove(file)),
     size: (file, signal) => asked(() => store.size(file, signal), signal),
   }
-}
-
-async function hasFiles(db: Database): Promise<boolean> {
-  const row = await db.get(
-    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM cold_files) OR EXISTS (SELECT 1 FROM cold_removals)`,
-  )
-  return row !== undefined
 }

@@ -3,7 +3,7 @@ import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { newId } from '../../domain/ids.ts'
 import type { CallPart } from '../calls/parts.ts'
 import { emptySql, listOf, type Sql, sql, wantedIds } from '../sql/sql.ts'
-import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
+import { type Command, countOf, hasRows, type Reader, type Transaction } from '../transaction.ts'
 import { deriveTrials } from './trials.ts'
 
 /** Ids per statement. */
@@ -82,13 +82,8 @@ export async function markTrialsOfDeleted(
 }
 
 /** Most projects have no evaluations; this check is all that the feature costs them. */
-async function hasTrials(tx: Transaction, project: string): Promise<boolean> {
-  const found = await tx.get(
-    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM eval_trials WHERE project_id = ${project})
-        OR EXISTS (SELECT 1 FROM eval_owed WHERE project_id = ${project})`,
-  )
-  return found !== undefined
-}
+const hasTrials = (tx: Transaction, project: string): Promise<boolean> =>
+  hasRows(tx, sql`eval_trials WHERE project_id = ${project}`, sql`eval_owed WHERE project_id = ${project}`)
 
 async function parentsOf(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
   const found = await inSome<{ parent_id: string }>(
