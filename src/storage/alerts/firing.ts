@@ -146,12 +146,8 @@ export async function fireForFeedback(
             )
       const picked = await confirmed(tx, undefined, rule, passing)
       const path = score?.path == null ? [] : splitPath(score.path)
-      await fire(
-        tx,
-        rule,
-        picked.map((record) => aboutFeedback(record, path)),
-        now,
-      )
+      const happened = picked.map((record) => aboutFeedback(record, path))
+      await fire(tx, rule, happened, now)
     }
   }
 }

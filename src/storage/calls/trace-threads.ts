@@ -62,11 +62,8 @@ export async function spreadThreads(
     }
     const unsettled = [...roots.values()].filter((root) => !root.thread_id || withTurns.has(root.trace_id))
     if (unsettled.length === 0) continue
-    const named = await namedCalls(
-      tx,
-      project,
-      unsettled.map(({ trace_id }) => trace_id),
-    )
+    const unsettledTraces = unsettled.map(({ trace_id }) => trace_id)
+    const named = await namedCalls(tx, project, unsettledTraces)
     const byTrace = Map.groupBy(named, ({ trace_id }) => trace_id)
     const ids: string[] = []
     for (const root of unsettled) {

@@ -72,9 +72,7 @@ export async function* callsOfSubject(
     const [end] = await rows(beyond, rawSql(`LIMIT 1 OFFSET ${windowLength - 1}`))
     const within: Sql = end === undefined ? beyond : sql`${beyond} AND id <= ${end.id}`
     const found = await rows(sql`${within} AND ${isOfSubject(db, subject)}`, rawSql(''))
-    for (let from = 0; from < found.length; from += rootsAtOnce) {
-      yield found.slice(from, from + rootsAtOnce).map(({ id }) => id)
-    }
+    for (const some of batchesOf(found, rootsAtOnce)) yield some.map(({ id }) => id)
     if (end === undefined) return
     after = end.id
   }
