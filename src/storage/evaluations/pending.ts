@@ -1,4 +1,4 @@
-import { batchesOf } from '../../domain/batches.ts'
+import { batchesOf, readInBatches } from '../../domain/batches.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { newId } from '../../domain/ids.ts'
 import type { CallPart } from '../calls/parts.ts'
@@ -127,13 +127,8 @@ export async function knownTrials(
 }
 
 /** `query` selects from a table `wanted` of ids. */
-async function inSome<T>(tx: Reader, ids: readonly string[], query: Sql): Promise<T[]> {
-  const found: T[] = []
-  for (const some of batchesOf(ids, idsAtOnce)) {
-    for (const row of await tx.all<T>(sql`${wantedIds(some)} ${query}`)) found.push(row)
-  }
-  return found
-}
+const inSome = <T>(tx: Reader, ids: readonly string[], query: Sql): Promise<T[]> =>
+  readInBatches(ids, idsAtOnce, (some) => tx.all<T>(sql`${wantedIds(some)} ${query}`))
 
 /** Each mark belongs to one write: a derivation removes only the marks that it has seen, not those added meanwhile. */
 async function markPending(
