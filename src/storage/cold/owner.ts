@@ -19,8 +19,7 @@ export function ownedStore(db: Database, store: ColdStore): OwnedStore {
     const record = await db.write('nameColdRecord', { record: randomUUID() })
     const owner = await store.readOwner()
     if (owner === undefined) {
-      if (await hasRows(db, sql`cold_files`, sql`cold_removals`))
-        throw new Error(`${store.address} has no file heddle-owner with ${record}`)
+      if (await hasFiles(db)) throw new Error(`${store.address} has no file heddle-owner with ${record}`)
       await store.writeOwner(record)
     }
     const written = owner ?? (await store.readOwner())
@@ -57,3 +56,6 @@ export function ownedStore(db: Database, store: ColdStore): OwnedStore {
     size: (file, signal) => asked(() => store.size(file, signal), signal),
   }
 }
+
+/** Also files that are still to be removed. */
+const hasFiles = (db: Database): Promise<boolean> => hasRows(db, sql`cold_files`, sql`cold_removals`)
