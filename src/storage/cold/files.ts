@@ -1,6 +1,7 @@
 import { nextDerivation } from '../calls/facts.ts'
 import { emptySql, join, listOf, rawSql, sql } from '../sql/sql.ts'
 import { type Command, countOf, hasRows, type Reader, type Transaction } from '../transaction.ts'
+import type { ColdText } from './blocks.ts'
 import type { ColdColumn } from './reference.ts'
 
 /**
@@ -183,11 +184,8 @@ export const nameColdRecord: Command<{ record: string }, string> = async (tx, { 
 export const hasColdFiles = (db: Reader, project: string): Promise<boolean> =>
   hasRows(db, sql`cold_files WHERE project_id = ${project}`, sql`cold_removals WHERE project_id = ${project}`)
 
-export interface ThawedText {
-  call: string
-  column: ColdColumn
+export interface ThawedText extends ColdText {
   reference: string
-  text: string
 }
 
 /** Puts texts back where their references still are. Returns how many there were. */
