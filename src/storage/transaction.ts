@@ -1,6 +1,6 @@
 import type { Change } from './changes.ts'
 import type { Dialect } from './sql/dialect.ts'
-import { type Sql, sql } from './sql/sql.ts'
+import { join, type Sql, sql } from './sql/sql.ts'
 
 /** Reads that return at once. `tenant` is the one whose request reads; if reads have to wait, tenants take turns. */
 export interface Reader {
@@ -61,6 +61,12 @@ export async function onlyRow<T>(db: BoundReader, query: Sql): Promise<T> {
 /** Of `table WHERE …`. */
 export const countOf = async (db: Reader, rows: Sql): Promise<number> =>
   Number((await db.get<{ count: number }>(sql`SELECT count(*) AS count FROM ${rows}`))?.count)
+
+/** Whether one of these has rows, each of them `table WHERE …`. */
+export async function hasRows(db: Reader, ...rows: Sql[]): Promise<boolean> {
+  const any = rows.map((own) => sql`EXISTS (SELECT 1 FROM ${own})`)
+  return (await db.get(sql`SELECT 1 AS one WHERE ${join(any, ' OR ')}`)) !== undefined
+}
 
 /** All rows of a long query that returns few. */
 export async function allRows<T>(db: BoundReader, query: Sql): Promise<T[]> {

@@ -19,7 +19,11 @@ export function sharedText(text: string): SharedText {
 /** Concatenates texts; the result is shared if one of them is. */
 export function joined(texts: readonly (string | SharedText)[]): string | SharedText {
   if (!texts.some(isSharedText)) return texts.join('')
-  const pieces = texts.map((text) => (isSharedText(text) ? Buffer.from(text.buffer) : Buffer.from(text)))
+  return sharedBytes(texts.map((text) => (isSharedText(text) ? Buffer.from(text.buffer) : Buffer.from(text))))
+}
+
+/** Concatenates the bytes of texts. */
+export function sharedBytes(pieces: readonly Buffer[]): SharedText {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   const bytes = new Uint8Array(new SharedArrayBuffer(length))
   const all = Buffer.from(bytes.buffer)

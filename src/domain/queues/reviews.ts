@@ -36,11 +36,8 @@ export const oneReviewer: ReviewSettings = {
 export function checkReviewSettings(settings: ReviewSettings): void {
   const { annotators, reviewers, adjudication, adjudicators } = settings
   if (reviewers.length > 0 && annotators > reviewers.length) {
-    throw wrong(
-      'annotators',
-      String(annotators),
-      `at most ${reviewers.length}, because there are so many reviewers`,
-    )
+    const accepted = `at most ${reviewers.length}, because there are so many reviewers`
+    throw wrong('annotators', String(annotators), accepted)
   }
   const both = adjudicators.find((name) => reviewers.includes(name))
   if (both !== undefined) {

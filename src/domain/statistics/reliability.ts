@@ -86,6 +86,7 @@ export async function qualityOf(
   pause: YieldToLoop,
 ): Promise<Quality> {
   const claims = labelled.map((item) => claimOf(item, isPredicate))
+  const excesses = claims.map(({ probability, isRight }) => probability - (isRight ? 1 : 0))
   const meanWith = (loss: (item: Labelled) => number) => resampled(labelled.map(loss), meanOf, pause)
   return {
     log_loss: await meanWith(logLossOf),
@@ -94,11 +95,7 @@ export async function qualityOf(
       labelled.length < minLabelsOfError
         ? null
         : await resampled(claims, (sample) => errorOf(binsOf(sample)), pause),
-    excess: await resampled(
-      claims.map(({ probability, isRight }) => probability - (isRight ? 1 : 0)),
-      meanOf,
-      pause,
-    ),
+    excess: await resampled(excesses, meanOf, pause),
     bins: binsOf(claims),
   }
 }

@@ -1,4 +1,4 @@
-import { batchesOf } from '../../domain/batches.ts'
+import { readInBatches } from '../../domain/batches.ts'
 import { isLive } from '../calls/calls.ts'
 import { listOf, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
@@ -18,15 +18,11 @@ export async function readConversationsOfTraces(
   traces: readonly string[],
   now: number,
 ): Promise<Map<string, string>> {
-  const found = new Map<string, string>()
-  for (const some of batchesOf([...new Set(traces)], 500)) {
-    const rows = await allRows<{ trace_id: string; thread_id: string }>(
-      db,
-      conversationsOfRoots(project, sql`trace_id IN (${listOf(some)})`, now),
-    )
-    for (const { trace_id, thread_id } of rows) found.set(trace_id, thread_id)
-  }
-  return found
+  const rows = await readInBatches([...new Set(traces)], 500, (some) => {
+    const query = conversationsOfRoots(project, sql`trace_id IN (${listOf(some)})`, now)
+    return allRows<{ trace_id: string; thread_id: string }>(db, query)
+  })
+  return new Map(rows.map(({ trace_id, thread_id }) => [trace_id, thread_id]))
 }
 
 /** Holds for the calls that name these conversations, and those that name none in the traces of their turns. */

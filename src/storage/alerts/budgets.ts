@@ -44,12 +44,8 @@ export async function fireForBudgets(
       const passing = own.filter(
         ({ before, after }) => !isPassed(before, budget.share) && isPassed(after, budget.share),
       )
-      await fire(
-        tx,
-        rule,
-        passing.map((step) => aboutBudget(step, budget.share)),
-        now,
-      )
+      const happened = passing.map((step) => aboutBudget(step, budget.share))
+      await fire(tx, rule, happened, now)
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { EventType } from '../../domain/alerts.ts'
-import { listOf, type Sql, sql } from '../sql/sql.ts'
+import { allOf, listOf, type Sql, sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { addEvents, type Happened } from './outbox.ts'
 import { watchedIn } from './watched.ts'
@@ -48,12 +48,9 @@ export function readEvents(db: Reader, view: EventsView): Promise<AlertEvent[]> 
       AND own.event_id = alert_events.id${ofEndpoint}${inState})`)
   }
   return db.all<AlertEvent>(
-    sql`SELECT id, type, rule_id, body, created_at FROM alert_events WHERE ${all(conditions)} ORDER BY id DESC LIMIT ${limit}`,
+    sql`SELECT id, type, rule_id, body, created_at FROM alert_events WHERE ${allOf(conditions)} ORDER BY id DESC LIMIT ${limit}`,
   )
 }
-
-const all = (conditions: readonly Sql[]): Sql =>
-  conditions.reduce((before, condition) => sql`${before} AND ${condition}`)
 
 export function deliveriesOf(db: Reader, project: string, events: readonly string[]): Promise<Delivery[]> {
   return db.all<Delivery>(

@@ -1,4 +1,4 @@
-import { batchesOf } from '../../domain/batches.ts'
+import { batchesOf, readInBatches } from '../../domain/batches.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import { isPicked } from '../../domain/queues/rules.ts'
@@ -146,12 +146,8 @@ export async function fireForFeedback(
             )
       const picked = await confirmed(tx, undefined, rule, passing)
       const path = score?.path == null ? [] : splitPath(score.path)
-      await fire(
-        tx,
-        rule,
-        picked.map((record) => aboutFeedback(record, path)),
-        now,
-      )
+      const happened = picked.map((record) => aboutFeedback(record, path))
+      await fire(tx, rule, happened, now)
     }
   }
 }
@@ -182,11 +178,11 @@ async function confirmed<Row extends { id: string }>(
   if (rows.length === 0 || (live ?? own) === undefined) return rows
   const table = live === undefined ? 'feedback' : 'calls'
   const condition = allOf([live, own].flatMap((each) => each ?? []))
-  const found = new Set<string>()
-  for (const some of batchesOf(rows, idsAtOnce)) {
-    const ids = some.map(({ id }) => id)
-    for (const { id } of await idsWhere(tx, statements[table](rule.project_id, ids, condition))) found.add(id)
-  }
+  const ids = rows.map(({ id }) => id)
+  const picked = await readInBatches(ids, idsAtOnce, (some) =>
+    idsWhere(tx, statements[table](rule.project_id, some, condition)),
+  )
+  const found = new Set(picked.map(({ id }) => id))
   return rows.filter(({ id }) => found.has(id))
 }
 
@@ -257,13 +253,12 @@ async function withoutKnown(
   { project_id, rule_id }: { project_id: string; rule_id: string },
   happened: readonly Happened[],
 ): Promise<Happened[]> {
-  const old = new Set<string>()
-  for (const some of batchesOf(happened, idsAtOnce)) {
-    const subjects = some.map(({ subject }) => subject)
-    const known = await tx.all<{ subject: string }>(
-      sql`SELECT subject FROM alert_events WHERE project_id = ${project_id} AND rule_id = ${rule_id} AND subject IN (${listOf(subjects)})`,
-    )
-    for (const { subject } of known) old.add(subject)
-  }
+  const subjects = happened.map(({ subject }) => subject)
+  const known = await readInBatches(subjects, idsAtOnce, (some) =>
+    tx.all<{ subject: string }>(
+      sql`SELECT subject FROM alert_events WHERE project_id = ${project_id} AND rule_id = ${rule_id} AND subject IN (${listOf(some)})`,
+    ),
+  )
+  const old = new Set(known.map(({ subject }) => subject))
   return happened.filter(({ subject }) => !old.has(subject))
 }

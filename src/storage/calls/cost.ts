@@ -1,4 +1,4 @@
-import { batchesOf } from '../../domain/batches.ts'
+import { readInBatches } from '../../domain/batches.ts'
 import { maxStatedCost, statedPerUnit, tokenCounts } from '../../domain/call-facts/facts.ts'
 import { type Price, pricesOfProject } from '../prices.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -130,14 +130,12 @@ export async function readCosts(
   project: string,
   ids: readonly string[],
 ): Promise<Map<string, number>> {
-  const costs = new Map<string, number>()
-  for (const some of batchesOf(ids, idsAtOnce)) {
-    const rows = await db.all<{ id: string; cost: number | null }>(
+  const rows = await readInBatches(ids, idsAtOnce, (some) =>
+    db.all<{ id: string; cost: number | null }>(
       sql`SELECT id, ${costOfCall(db.dialect)} AS cost FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)})`,
-    )
-    for (const { id, cost } of rows) if (cost !== null) costs.set(id, cost)
-  }
-  return costs
+    ),
+  )
+  return new Map(rows.flatMap(({ id, cost }) => (cost === null ? [] : [[id, cost]])))
 }
 
 const idsAtOnce = 500

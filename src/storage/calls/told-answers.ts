@@ -99,11 +99,8 @@ async function answerWithTokens(
   { start, end, log }: JoinedPart,
 ): Promise<Answer | undefined> {
   if (start?.thread_id == null || end === undefined || log === undefined) return undefined
-  const { input_tokens, output_tokens } = endFacts({
-    exception: null,
-    output: null,
-    summary: asText(end.summary),
-  })
+  const summary = asText(end.summary)
+  const { input_tokens, output_tokens } = endFacts({ exception: null, output: null, summary })
   if (input_tokens === null || output_tokens === null) return undefined
   const attributes = rawSql('answers.attributes')
   const has = (text: Sql) => sql`${tx.dialect.position(attributes, text)} > 0`

@@ -1,4 +1,4 @@
-import { batchesOf } from '../../domain/batches.ts'
+import { batchesOf, readInBatches } from '../../domain/batches.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 import type { JoinedPart } from './parts.ts'
@@ -62,11 +62,8 @@ export async function spreadThreads(
     }
     const unsettled = [...roots.values()].filter((root) => !root.thread_id || withTurns.has(root.trace_id))
     if (unsettled.length === 0) continue
-    const named = await namedCalls(
-      tx,
-      project,
-      unsettled.map(({ trace_id }) => trace_id),
-    )
+    const unsettledTraces = unsettled.map(({ trace_id }) => trace_id)
+    const named = await namedCalls(tx, project, unsettledTraces)
     const byTrace = Map.groupBy(named, ({ trace_id }) => trace_id)
     const ids: string[] = []
     for (const root of unsettled) {
@@ -118,14 +115,15 @@ async function topsOf(tx: Transaction, project: string, below: readonly JoinedPa
   for (let height = 0; height < maxHeight && above.length > 0; height++) {
     const unseen = new Set(above.filter((id) => !seen.has(id)))
     above = []
-    for (const ids of batchesOf([...unseen], 500)) {
-      for (const { id, parent_id } of await tx.all<{ id: string; parent_id: string | null }>(
+    const read = await readInBatches([...unseen], 500, (ids) =>
+      tx.all<{ id: string; parent_id: string | null }>(
         sql`SELECT id, parent_id FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})`,
-      )) {
-        seen.add(id)
-        if (parent_id === null) tops.push(id)
-        else above.push(parent_id)
-      }
+      ),
+    )
+    for (const { id, parent_id } of read) {
+      seen.add(id)
+      if (parent_id === null) tops.push(id)
+      else above.push(parent_id)
     }
   }
   return [...new Set(tops)]
@@ -135,19 +133,15 @@ async function topsOf(tx: Transaction, project: string, below: readonly JoinedPa
 async function rootsOf(tx: Transaction, project: string, tops: readonly string[]): Promise<Root[]> {
   const attributes = rawSql('attributes')
   const { position } = tx.dialect
-  const roots: Root[] = []
-  for (const ids of batchesOf(tops, 500)) {
-    roots.push(
-      ...(await tx.all<Root>(
-        sql`SELECT id, trace_id, thread_id,
-            CASE WHEN ${position(attributes, rawSql('thread_id'))} > 0 THEN 1 ELSE 0 END AS names_thread
-          FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)}) AND deleted_at IS NULL
-            AND CASE WHEN parent_id IS NULL THEN ${position(attributes, isSpan)} END > 0
-          ORDER BY started_at, id`,
-      )),
-    )
-  }
-  return roots
+  return readInBatches(tops, 500, (ids) =>
+    tx.all<Root>(
+      sql`SELECT id, trace_id, thread_id,
+          CASE WHEN ${position(attributes, rawSql('thread_id'))} > 0 THEN 1 ELSE 0 END AS names_thread
+        FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)}) AND deleted_at IS NULL
+          AND CASE WHEN parent_id IS NULL THEN ${position(attributes, isSpan)} END > 0
+        ORDER BY started_at, id`,
+    ),
+  )
 }
 
 const isSpan = rawSql(`'"otel_span":{'`)

@@ -5,7 +5,7 @@ import { deriveTrials } from '../evaluations/trials.ts'
 import { nextProject } from '../projects/turns.ts'
 import { markForSearch } from '../search/marks.ts'
 import { listOf, sql } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { type Command, hasRows, type Reader, type Transaction } from '../transaction.ts'
 import { type StoredCall, storedColumns, storeFacts } from './facts.ts'
 
 /**
@@ -17,12 +17,9 @@ import { type StoredCall, storedColumns, storeFacts } from './facts.ts'
  * Whether lists and charts of the project may lack something that is still being derived from older or newly marked
  * calls. The older ones are derived project by project.
  */
-export async function isDeriving(db: Reader, project: string): Promise<boolean> {
-  const found = await db.get(
-    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM facts_backfill WHERE at_project <= ${project})
-        OR EXISTS (SELECT 1 FROM underived_calls WHERE project_id = ${project})`,
-  )
-  return found !== undefined
+export function isDeriving(db: Reader, project: string): Promise<boolean> {
+  const older = sql`facts_backfill WHERE at_project <= ${project}`
+  return hasRows(db, older, sql`underived_calls WHERE project_id = ${project}`)
 }
 
 /** Whether there are calls to derive again, of any project. */

@@ -29,16 +29,12 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, callPa
   const byProject = Map.groupBy(callParts, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {
     const own = byProject.get(project) as CallPart[]
-    const watched = await findUnendedCalls(
-      tx,
-      project,
-      own.map(({ id }) => id),
-    )
+    const ids = own.map(({ id }) => id)
+    const watched = await findUnendedCalls(tx, project, ids)
     await mergeIntoCalls(tx, own)
     await markTrialsOfParts(tx, project, own, time)
     const queued = watched === undefined ? [] : await applyRules(tx, watched, time)
     await noteJudgements(tx, project, own, time)
-    const ids = own.map(({ id }) => id)
     await markForSearch(tx, project, ids)
     if (queued.length > 0) await fireForQueues(tx, project, queued, time)
     await fireForCalls(tx, project, own, time)

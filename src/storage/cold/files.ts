@@ -1,6 +1,7 @@
 import { nextDerivation } from '../calls/facts.ts'
 import { emptySql, join, listOf, rawSql, sql } from '../sql/sql.ts'
-import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
+import { type Command, countOf, hasRows, type Reader, type Transaction } from '../transaction.ts'
+import type { ColdText } from './blocks.ts'
 import type { ColdColumn } from './reference.ts'
 
 /**
@@ -180,19 +181,11 @@ export const nameColdRecord: Command<{ record: string }, string> = async (tx, { 
 }
 
 /** Whether files of the project are in the store, or may be. */
-export async function hasColdFiles(db: Reader, project: string): Promise<boolean> {
-  const found = await db.get(
-    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM cold_files WHERE project_id = ${project})
-        OR EXISTS (SELECT 1 FROM cold_removals WHERE project_id = ${project})`,
-  )
-  return found !== undefined
-}
+export const hasColdFiles = (db: Reader, project: string): Promise<boolean> =>
+  hasRows(db, sql`cold_files WHERE project_id = ${project}`, sql`cold_removals WHERE project_id = ${project}`)
 
-export interface ThawedText {
-  call: string
-  column: ColdColumn
+export interface ThawedText extends ColdText {
   reference: string
-  text: string
 }
 
 /** Puts texts back where their references still are. Returns how many there were. */

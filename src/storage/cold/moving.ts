@@ -114,11 +114,8 @@ export async function moveSome(
 ): Promise<Moved> {
   const { rows, next } = await candidates(boundTo(db, signal), project, after, before, now, Math.max(1, most))
   if (rows.length === 0 || most === 0) return { calls: 0, next }
-  const texts = await readTexts(
-    boundTo(db, signal),
-    project,
-    rows.map(({ id }) => id),
-  )
+  const ids = rows.map(({ id }) => id)
+  const texts = await readTexts(boundTo(db, signal), project, ids)
   const times = rows.map(({ started_at }) => Number(started_at))
   const moved: MovedText[] = []
   await inSteps(texts, (own) => {

@@ -3,6 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../database.ts'
 import { StorageRefusal } from '../failures.ts'
 import { sql } from '../sql/sql.ts'
+import { hasRows } from '../transaction.ts'
 import type { ColdStore, OwnedStore } from './store.ts'
 
 /**
@@ -56,9 +57,5 @@ export function ownedStore(db: Database, store: ColdStore): OwnedStore {
   }
 }
 
-async function hasFiles(db: Database): Promise<boolean> {
-  const row = await db.get(
-    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM cold_files) OR EXISTS (SELECT 1 FROM cold_removals)`,
-  )
-  return row !== undefined
-}
+/** Also files that are still to be removed. */
+const hasFiles = (db: Database): Promise<boolean> => hasRows(db, sql`cold_files`, sql`cold_removals`)

@@ -1,4 +1,4 @@
-import { batchesOf } from '../../domain/batches.ts'
+import { readInBatches } from '../../domain/batches.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { listOf, type Sql, sql } from '../sql/sql.ts'
@@ -114,14 +114,12 @@ async function takenIds(
   { user_name, id }: ConversationKey,
   items: readonly ItemToAdd[],
 ): Promise<Set<string>> {
-  const taken = new Set<string>()
   const wanted = items.flatMap((item) => item.id ?? [])
-  for (const some of batchesOf(wanted, 100)) {
-    const rows = await tx.all<{ id: string }>(
+  const taken = await readInBatches(wanted, 100, (some) =>
+    tx.all<{ id: string }>(
       sql`SELECT id FROM conversation_items
           WHERE user_name = ${user_name} AND conversation_id = ${id} AND id IN (${listOf(some)})`,
-    )
-    for (const row of rows) taken.add(row.id)
-  }
-  return taken
+    ),
+  )
+  return new Set(taken.map((row) => row.id))
 }

@@ -4,18 +4,15 @@ import { packageRoot } from '../../domain/package-root.ts'
 import { StorageRefusal } from '../failures.ts'
 import type { Engine } from '../sql/dialect.ts'
 
-export interface Migration {
-  version: number
-  name: string
-  checksum: string
-  text: string
-}
-
 /** A migration as the store has recorded it. */
 export interface AppliedMigration {
   version: number
   name: string
   checksum: string
+}
+
+export interface Migration extends AppliedMigration {
+  text: string
 }
 
 /** The table of applied migrations, in SQL that both engines accept. */

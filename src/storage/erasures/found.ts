@@ -36,15 +36,10 @@ export async function* feedbackOfSubject(
   }
 }
 
-const count = async (db: BoundReader, rows: Sql): Promise<number> =>
-  Number(
-    (
-      await onlyRow<{ count: number }>(
-        db,
-        sql`SELECT count(*) AS count FROM ${rows} AND ${db.dialect.cancellable}`,
-      )
-    ).count,
-  )
+async function count(db: BoundReader, rows: Sql): Promise<number> {
+  const query = sql`SELECT count(*) AS count FROM ${rows} AND ${db.dialect.cancellable}`
+  return Number((await onlyRow<{ count: number }>(db, query)).count)
+}
 
 /**
  * What would be erased with these calls. Feedback of the subject itself is counted apart; an item of a pair is counted with

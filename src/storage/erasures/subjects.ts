@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { batchesOf } from '../../domain/batches.ts'
+import { batchesOf, readInBatches } from '../../domain/batches.ts'
 import { textOfJson, valueAt } from '../../domain/expressions/json-value.ts'
 import { judgeOp, shadowOp } from '../../domain/judge-op.ts'
 import { parseRef } from '../../domain/refs.ts'
@@ -72,9 +72,7 @@ export async function* callsOfSubject(
     const [end] = await rows(beyond, rawSql(`LIMIT 1 OFFSET ${windowLength - 1}`))
     const within: Sql = end === undefined ? beyond : sql`${beyond} AND id <= ${end.id}`
     const found = await rows(sql`${within} AND ${isOfSubject(db, subject)}`, rawSql(''))
-    for (let from = 0; from < found.length; from += rootsAtOnce) {
-      yield found.slice(from, from + rootsAtOnce).map(({ id }) => id)
-    }
+    for (const some of batchesOf(found, rootsAtOnce)) yield some.map(({ id }) => id)
     if (end === undefined) return
     after = end.id
   }
@@ -125,13 +123,12 @@ export async function madeOf(
   )
   const asked = notes.map(({ call_ref }) => parseRef(call_ref))
   const judges = asked.flatMap((ref) => (ref?.kind === 'call' && ref.project === project ? [ref.id] : []))
-  const made: string[] = []
-  for (const some of batchesOf([...shadows.flatMap(({ id }) => id ?? []), ...judges], idsAtOnce)) {
-    const found = await db.all<{ id: string }>(
+  const named = [...shadows.flatMap(({ id }) => id ?? []), ...judges]
+  const made = await readInBatches(named, idsAtOnce, (some) =>
+    db.all<{ id: string }>(
       sql`SELECT id FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)})
             AND op_name IN (${judgeOp}, ${shadowOp}) AND swept_at IS NULL AND NOT ${isOfSubject(db, subject)}`,
-    )
-    made.push(...found.map(({ id }) => id))
-  }
-  return made
+    ),
+  )
+  return made.map(({ id }) => id)
 }

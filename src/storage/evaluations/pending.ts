@@ -1,9 +1,9 @@
-import { batchesOf } from '../../domain/batches.ts'
+import { batchesOf, readInBatches } from '../../domain/batches.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { newId } from '../../domain/ids.ts'
 import type { CallPart } from '../calls/parts.ts'
 import { emptySql, listOf, type Sql, sql, wantedIds } from '../sql/sql.ts'
-import { type Command, countOf, type Reader, type Transaction } from '../transaction.ts'
+import { type Command, countOf, hasRows, type Reader, type Transaction } from '../transaction.ts'
 import { deriveTrials } from './trials.ts'
 
 /** Ids per statement. */
@@ -82,13 +82,8 @@ export async function markTrialsOfDeleted(
 }
 
 /** Most projects have no evaluations; this check is all that the feature costs them. */
-async function hasTrials(tx: Transaction, project: string): Promise<boolean> {
-  const found = await tx.get(
-    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM eval_trials WHERE project_id = ${project})
-        OR EXISTS (SELECT 1 FROM eval_owed WHERE project_id = ${project})`,
-  )
-  return found !== undefined
-}
+const hasTrials = (tx: Transaction, project: string): Promise<boolean> =>
+  hasRows(tx, sql`eval_trials WHERE project_id = ${project}`, sql`eval_owed WHERE project_id = ${project}`)
 
 async function parentsOf(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
   const found = await inSome<{ parent_id: string }>(
@@ -132,13 +127,8 @@ export async function knownTrials(
 }
 
 /** `query` selects from a table `wanted` of ids. */
-async function inSome<T>(tx: Reader, ids: readonly string[], query: Sql): Promise<T[]> {
-  const found: T[] = []
-  for (const some of batchesOf(ids, idsAtOnce)) {
-    for (const row of await tx.all<T>(sql`${wantedIds(some)} ${query}`)) found.push(row)
-  }
-  return found
-}
+const inSome = <T>(tx: Reader, ids: readonly string[], query: Sql): Promise<T[]> =>
+  readInBatches(ids, idsAtOnce, (some) => tx.all<T>(sql`${wantedIds(some)} ${query}`))
 
 /** Each mark belongs to one write: a derivation removes only the marks that it has seen, not those added meanwhile. */
 async function markPending(

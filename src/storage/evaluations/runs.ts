@@ -202,12 +202,8 @@ export const deleteScores: Command<MarkedCalls, number> = async (tx, marked) => 
     sql`SELECT id, ${predictionId} AS prediction_id FROM calls
         WHERE project_id = ${project_id} AND id IN (${listOf(marked.ids)})`,
   )
-  await lockAll(
-    tx,
-    'prediction',
-    project_id,
-    named.map(({ prediction_id }) => prediction_id),
-  )
+  const predictions = named.map(({ prediction_id }) => prediction_id)
+  await lockAll(tx, 'prediction', project_id, predictions)
   const live = new Set((await liveAmong(tx, 'score', marked)).map(({ id }) => id))
   const byPrediction = Map.groupBy(
     named.filter(({ id }) => live.has(id)),

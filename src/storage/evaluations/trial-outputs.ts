@@ -59,14 +59,10 @@ export async function writeTrialOutput(
   projectId: string,
   { id }: Trial,
   output: string,
-  endedAt: number,
+  ended_at: number,
 ): Promise<void> {
   const summary = '{}'
-  const end = {
-    ended_at: endedAt,
-    end_bytes: Buffer.byteLength(output) + summary.length,
-    output,
-    summary,
-  }
+  const end_bytes = Buffer.byteLength(output) + summary.length
+  const end = { ended_at, end_bytes, output, summary }
   await upsertCalls(tx, [{ project_id: projectId, id, display_name: null, end }])
 }

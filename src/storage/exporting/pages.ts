@@ -21,7 +21,7 @@ const rowsAtOnce = 50
 async function* paged<Row>(
   db: BoundReader,
   query: (last: Row | undefined, limit: number) => Sql | Promise<Sql>,
-  limit: number,
+  limit = rowsOfQuery,
 ): AsyncGenerator<Row[]> {
   for (let last: Row | undefined; ; ) {
     let read = 0
@@ -55,17 +55,13 @@ export function callPages(
 ): AsyncGenerator<CallRow[]> {
   const query = callsQueryOf(db, view)
   const columns = { large: new Set(largeColumns), totalStorageSize: false }
-  return paged<CallRow>(
-    db,
-    async (last, limit) => {
-      const from = last ?? after
-      // For each page anew, so that calls that were written meanwhile are in it.
-      const { conditions, ...asked } = await narrowedQuery(db, view, now, query)
-      const behind = from ? [sql`(calls.started_at, calls.id) > (${from.started_at}, ${from.id})`] : []
-      return selectCalls(db, { ...asked, conditions: [...conditions, ...behind], limit }, columns, now)
-    },
-    rowsOfQuery,
-  )
+  return paged<CallRow>(db, async (last, limit) => {
+    const from = last ?? after
+    // For each page anew, so that calls that were written meanwhile are in it.
+    const { conditions, ...asked } = await narrowedQuery(db, view, now, query)
+    const behind = from ? [sql`(calls.started_at, calls.id) > (${from.started_at}, ${from.id})`] : []
+    return selectCalls(db, { ...asked, conditions: [...conditions, ...behind], limit }, columns, now)
+  })
 }
 
 function feedbackSelected(db: Reader): Sql {
@@ -77,14 +73,10 @@ function feedbackSelected(db: Reader): Sql {
 
 /** All feedback of a project. */
 export function feedbackPages(db: BoundReader, project: string): AsyncGenerator<Feedback[]> {
-  return paged<Feedback>(
-    db,
-    (last, limit) => {
-      const behind = last ? sql`AND (created_at, id) > (${last.created_at}, ${last.id})` : emptySql
-      return sql`${feedbackSelected(db)} WHERE project_id = ${project} ${behind} ORDER BY created_at, id LIMIT ${limit}`
-    },
-    rowsOfQuery,
-  )
+  return paged<Feedback>(db, (last, limit) => {
+    const behind = last ? sql`AND (created_at, id) > (${last.created_at}, ${last.id})` : emptySql
+    return sql`${feedbackSelected(db)} WHERE project_id = ${project} ${behind} ORDER BY created_at, id LIMIT ${limit}`
+  })
 }
 
 /** The feedback on these calls. */
@@ -119,14 +111,10 @@ interface StoredTable {
 }
 
 export function tablePages(db: BoundReader, project: string): AsyncGenerator<StoredTable[]> {
-  return paged<StoredTable>(
-    db,
-    (last, limit) => {
-      const behind = last ? sql`AND digest > ${last.digest}` : emptySql
-      return sql`SELECT digest, row_count FROM row_tables WHERE project_id = ${project} ${behind} ORDER BY digest LIMIT ${limit}`
-    },
-    rowsOfQuery,
-  )
+  return paged<StoredTable>(db, (last, limit) => {
+    const behind = last ? sql`AND digest > ${last.digest}` : emptySql
+    return sql`SELECT digest, row_count FROM row_tables WHERE project_id = ${project} ${behind} ORDER BY digest LIMIT ${limit}`
+  })
 }
 
 interface PlacedRow {
@@ -137,18 +125,13 @@ interface PlacedRow {
 
 /** The rows of a table, in order. */
 export function tableRowPages(db: BoundReader, project: string, table: string): AsyncGenerator<PlacedRow[]> {
-  return paged<PlacedRow>(
-    db,
-    (
-      last,
-      limit,
-    ) => sql`SELECT entry.position, table_rows.digest, ${db.dialect.stored(rawSql('table_rows.val'), 'always')} AS val
-      FROM table_entries AS entry
+  return paged<PlacedRow>(db, (last, limit) => {
+    const val = db.dialect.stored(rawSql('table_rows.val'), 'always')
+    return sql`SELECT entry.position, table_rows.digest, ${val} AS val FROM table_entries AS entry
       JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest
       WHERE entry.project_id = ${project} AND entry.table_digest = ${table} AND entry.position > ${last?.position ?? -1}
-      ORDER BY entry.position LIMIT ${limit}`,
-    rowsOfQuery,
-  )
+      ORDER BY entry.position LIMIT ${limit}`
+  })
 }
 
 interface FileEntry {
@@ -158,12 +141,8 @@ interface FileEntry {
 }
 
 export function filePages(db: BoundReader, project: string): AsyncGenerator<FileEntry[]> {
-  return paged<FileEntry>(
-    db,
-    (last, limit) => {
-      const behind = last ? sql`AND digest > ${last.digest}` : emptySql
-      return sql`SELECT digest, upload_id, size FROM files WHERE project_id = ${project} ${behind} ORDER BY digest LIMIT ${limit}`
-    },
-    rowsOfQuery,
-  )
+  return paged<FileEntry>(db, (last, limit) => {
+    const behind = last ? sql`AND digest > ${last.digest}` : emptySql
+    return sql`SELECT digest, upload_id, size FROM files WHERE project_id = ${project} ${behind} ORDER BY digest LIMIT ${limit}`
+  })
 }

@@ -1,4 +1,4 @@
-import { batchesOf } from '../../domain/batches.ts'
+import { readInBatches } from '../../domain/batches.ts'
 import { isLive } from '../calls/calls.ts'
 import type { CallPart } from '../calls/parts.ts'
 import { upsertCalls } from '../calls/writes.ts'
@@ -194,16 +194,16 @@ export async function statesOfCalls(
   now: number,
 ): Promise<Map<string, 'live' | 'not begun' | 'gone'>> {
   const found = new Map<string, 'live' | 'not begun' | 'gone'>(ids.map((id) => [id, 'gone']))
-  for (const some of batchesOf(ids, 100)) {
-    const rows = await db.all<{ id: string; begun: number; live: number }>(
+  const rows = await readInBatches(ids, 100, (some) =>
+    db.all<{ id: string; begun: number; live: number }>(
       sql`SELECT id, CASE WHEN started_at IS NULL AND deleted_at IS NULL THEN 0 ELSE 1 END AS begun,
             CASE WHEN ${isLive(now)} THEN 1 ELSE 0 END AS live
           FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)})`,
-    )
-    for (const { id, begun, live } of rows) {
-      if (live === 1) found.set(id, 'live')
-      else if (begun === 0) found.set(id, 'not begun')
-    }
+    ),
+  )
+  for (const { id, begun, live } of rows) {
+    if (live === 1) found.set(id, 'live')
+    else if (begun === 0) found.set(id, 'not begun')
   }
   return found
 }

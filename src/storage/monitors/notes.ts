@@ -75,19 +75,10 @@ async function insert(
 ): Promise<void> {
   const scorers = JSON.parse(monitor.scorers) as MonitorScorer[]
   const rows = calls.flatMap((call) =>
-    scorers.map(({ name, kind }): SqlValue[] => [
-      project,
-      monitor.id,
-      call,
-      name,
-      kind,
-      run,
-      'pending',
-      now,
-      now,
-      0,
-      0,
-    ]),
+    scorers.map(({ name, kind }): SqlValue[] => {
+      const judgement = [project, monitor.id, call, name, kind, run]
+      return [...judgement, 'pending', now, now, 0, 0]
+    }),
   )
   for (const insertion of statement(rows)) await tx.run(insertion)
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createYieldToLoop, type YieldToLoop } from '../../../packages/waiting/index.ts'
 import { digestOf, digestOfHash } from '../../domain/digests.ts'
-import { isSharedText, type SharedText } from '../../domain/json/text.ts'
+import { isSharedText, type SharedText, sharedBytes } from '../../domain/json/text.ts'
 import type { CallPart } from '../calls/parts.ts'
 import type { Commands } from '../commands.ts'
 import type { Database } from '../database.ts'
@@ -74,16 +74,7 @@ async function withFiles(
   }
   if (copied === 0) return text
   segments.push(json.subarray(copied))
-  return isSharedText(text) ? sharedCopy(segments) : Buffer.concat(segments).toString()
-}
-
-function sharedCopy(segments: readonly Buffer[]): SharedText {
-  const length = segments.reduce((sum, bytes) => sum + bytes.length, 0)
-  const shared = new Uint8Array(new SharedArrayBuffer(length))
-  const target = Buffer.from(shared.buffer)
-  let at = 0
-  for (const bytes of segments) at += bytes.copy(target, at)
-  return shared
+  return isSharedText(text) ? sharedBytes(segments) : Buffer.concat(segments).toString()
 }
 
 /** Undefined if it has to stay where it is. */

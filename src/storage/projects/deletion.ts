@@ -1,7 +1,7 @@
 import { hasColdFiles } from '../cold/files.ts'
 import { lockTrialsForDeletion } from '../evaluations/pending.ts'
-import { join, rawSql, sql } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { rawSql, sql } from '../sql/sql.ts'
+import { type Command, hasRows, type Reader, type Transaction } from '../transaction.ts'
 import { type Actor, noteDeed } from '../users/audit.ts'
 import { projectLock } from './projects.ts'
 import { type ProjectTable, projectTables } from './tables.ts'
@@ -46,10 +46,7 @@ async function keepDeletion(tx: Transaction, project: string, deletion: Deletion
 
 export async function hasProject(db: Reader, project: string): Promise<boolean> {
   const tables = ['projects', ...projectTables.map(({ table }) => table)]
-  const any = tables.map(
-    (table) => sql`EXISTS (SELECT 1 FROM ${rawSql(table)} WHERE project_id = ${project})`,
-  )
-  return (await db.get(sql`SELECT 1 AS one WHERE ${join(any, ' OR ')}`)) !== undefined
+  return hasRows(db, ...tables.map((table) => sql`${rawSql(table)} WHERE project_id = ${project}`))
 }
 
 /** From here on the project is being deleted, even if the client disconnects. False if there is no such project. */

@@ -1,11 +1,11 @@
-import { batchesOf } from '../../domain/batches.ts'
+import { readInBatches } from '../../domain/batches.ts'
 import { type ItemCalls, keyOfCalls } from '../../domain/queues/pairs.ts'
 import { fireForQueues } from '../alerts/queues.ts'
 import { isLive } from '../calls/calls.ts'
-import { insertInto } from '../sql/inserts.ts'
-import { listOf, type Sql, type SqlValue, sql } from '../sql/sql.ts'
+import { listOf, sql } from '../sql/sql.ts'
+import type { RowIn } from '../sql/table.ts'
 import type { Command, Transaction } from '../transaction.ts'
-import { lastPosition, ofQueue } from './items.ts'
+import { lastPosition, ofQueue, queueItems } from './items.ts'
 import { type QueueKey, queueLock, requireQueue } from './queues.ts'
 
 interface CallsToAdd extends QueueKey {
@@ -49,21 +49,14 @@ export async function addToQueue(tx: Transaction, addition: CallsToAdd): Promise
   const taken = fresh.filter((calls) => idsOf(calls).every(isLiveCall))
   let position = await lastPosition(tx, addition)
   const { project_id, queue_id, display_fields, now, added_by, rule_id = null } = addition
-  const rows = taken.map(({ item_id, call_id, other_call_id }): SqlValue[] => {
-    const { op_name, trace_id, started_at, ended_at } = live.get(call_id) as LiveCall
-    const call = [call_id, op_name, trace_id, started_at, ended_at]
-    const rest = [display_fields, now, added_by, rule_id, other_call_id]
-    return [project_id, item_id, queue_id, ++position, ...call, ...rest]
+  const added = { project_id, queue_id, display_fields, added_at: now, added_by, rule_id }
+  const rows = taken.map(({ item_id: id, call_id, other_call_id }) => {
+    const call = live.get(call_id) as LiveCall
+    return { ...added, ...call, id, position: ++position, other_call_id }
   })
-  for (const statement of insertItems(rows)) await tx.run(statement)
-  if (taken.length > 0) {
-    tx.changed({
-      project: project_id,
-      kind: 'item',
-      queue: queue_id,
-      ids: taken.map(({ item_id }) => item_id),
-    })
-  }
+  await queueItems.insert(tx, rows)
+  const ids = rows.map(({ id }) => id)
+  if (ids.length > 0) tx.changed({ project: project_id, kind: 'item', queue: queue_id, ids })
   return {
     added: taken.length,
     duplicates: [...known],
@@ -76,60 +69,33 @@ const idsOf = ({ call_id, other_call_id }: ItemCalls): string[] =>
 
 const allIds = (calls: CallsToAdd['calls']): string[] => [...new Set(calls.flatMap(idsOf))]
 
-function* listsOf(calls: CallsToAdd['calls']): Generator<Sql> {
-  for (const some of batchesOf(allIds(calls), 100)) yield listOf(some)
-}
-
 async function queuedAmong(tx: Transaction, addition: CallsToAdd): Promise<Set<string>> {
-  const found = new Set<string>()
-  const asked = new Set(addition.calls.map(keyOfCalls))
-  for (const ids of listsOf(addition.calls)) {
-    const rows = await tx.all<ItemCalls>(
+  const queued = await readInBatches(allIds(addition.calls), 100, (ids) =>
+    tx.all<ItemCalls>(
       sql`SELECT item.call_id, item.other_call_id FROM annotation_queue_items AS item
-          WHERE ${ofQueue(addition)} AND item.call_id IN (${ids})`,
-    )
-    for (const key of rows.map(keyOfCalls)) if (asked.has(key)) found.add(key)
-  }
-  return found
+          WHERE ${ofQueue(addition)} AND item.call_id IN (${listOf(ids)})`,
+    ),
+  )
+  const asked = new Set(addition.calls.map(keyOfCalls))
+  return new Set(queued.map(keyOfCalls).filter((key) => asked.has(key)))
 }
 
-interface LiveCall {
-  id: string
-  op_name: string
-  trace_id: string
-  started_at: number
-  ended_at: number | null
-}
+type LiveCall = Pick<
+  RowIn<typeof queueItems>,
+  'call_id' | 'call_op_name' | 'call_trace_id' | 'call_started_at' | 'call_ended_at'
+>
 
 async function liveAmong(
   tx: Transaction,
   { project_id, now }: CallsToAdd,
   calls: CallsToAdd['calls'],
 ): Promise<Map<string, LiveCall>> {
-  const found = new Map<string, LiveCall>()
-  for (const ids of listsOf(calls)) {
-    const rows = await tx.all<LiveCall>(
-      sql`SELECT id, op_name, trace_id, started_at, ended_at FROM calls
-          WHERE project_id = ${project_id} AND id IN (${ids}) AND ${isLive(now)}`,
-    )
-    for (const call of rows) found.set(call.id, call)
-  }
-  return found
+  const live = await readInBatches(allIds(calls), 100, (ids) =>
+    tx.all<LiveCall>(
+      sql`SELECT id AS call_id, op_name AS call_op_name, trace_id AS call_trace_id, started_at AS call_started_at,
+            ended_at AS call_ended_at FROM calls
+          WHERE project_id = ${project_id} AND id IN (${listOf(ids)}) AND ${isLive(now)}`,
+    ),
+  )
+  return new Map(live.map((call) => [call.call_id, call]))
 }
-
-const insertItems = insertInto('annotation_queue_items', [
-  'project_id',
-  'id',
-  'queue_id',
-  'position',
-  'call_id',
-  'call_op_name',
-  'call_trace_id',
-  'call_started_at',
-  'call_ended_at',
-  'display_fields',
-  'added_at',
-  'added_by',
-  'rule_id',
-  'other_call_id',
-])

@@ -1,5 +1,5 @@
 import { membersOf } from '../../../packages/json/index.ts'
-import { batchesOf } from '../../domain/batches.ts'
+import { readInBatches } from '../../domain/batches.ts'
 import { newId } from '../../domain/ids.ts'
 import { type FilteredCall, matchesRule } from '../../domain/queues/rules.ts'
 import type { QueueStep } from '../alerts/queues.ts'
@@ -40,15 +40,13 @@ export async function findUnendedCalls(
 
 /** Those that have a start and an end, even if deleted or expired. */
 export async function endedAmong(db: Reader, project: string, ids: readonly string[]): Promise<Set<string>> {
-  const ended = new Set<string>()
-  for (const some of batchesOf(ids, idsAtOnce)) {
-    const rows = await db.all<{ id: string }>(
+  const ended = await readInBatches(ids, idsAtOnce, (some) =>
+    db.all<{ id: string }>(
       sql`SELECT id FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)})
           AND started_at IS NOT NULL AND ended_at IS NOT NULL`,
-    )
-    for (const { id } of rows) ended.add(id)
-  }
-  return ended
+    ),
+  )
+  return new Set(ended.map(({ id }) => id))
 }
 
 /**
@@ -91,20 +89,15 @@ export async function endedCalls(
   const model = asksModels ? requestedModel(dialect) : none
   type Row = { id: string; op_name: string; failed: number; usage: string | null; model: string | null }
   const byId = new Map<string, EndedCall>()
-  for (const some of batchesOf(ids, idsAtOnce)) {
-    const rows = await db.all<Row>(
+  const rows = await readInBatches(ids, idsAtOnce, (some) =>
+    db.all<Row>(
       sql`SELECT id, op_name, CASE WHEN exception <> '' THEN 1 ELSE 0 END AS failed, ${usage} AS usage, ${model} AS model
           FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)}) AND ended_at IS NOT NULL AND ${isLive(now)}`,
-    )
-    for (const row of rows) {
-      const used = row.usage?.startsWith('{') ? membersOf(row.usage).keys() : []
-      byId.set(row.id, {
-        id: row.id,
-        op_name: row.op_name,
-        failed: row.failed === 1,
-        models: [...used, ...(row.model ? [row.model] : [])],
-      })
-    }
+    ),
+  )
+  for (const { id, op_name, failed, usage, model } of rows) {
+    const used = usage?.startsWith('{') ? membersOf(usage).keys() : []
+    byId.set(id, { id, op_name, failed: failed === 1, models: [...used, ...(model ? [model] : [])] })
   }
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
@@ -142,16 +135,15 @@ async function takeScores(
   calls: readonly EndedCall[],
 ): Promise<Map<string, Set<string>>> {
   const byRule = new Map<string, Set<string>>()
-  for (const some of batchesOf(calls, idsAtOnce)) {
-    const ids = some.map(({ id }) => id)
-    const rows = await tx.all<{ rule_id: string; call_id: string }>(
-      sql`DELETE FROM annotation_rule_scores WHERE project_id = ${project} AND call_id IN (${listOf(ids)})
+  const ids = calls.map(({ id }) => id)
+  const taken = await readInBatches(ids, idsAtOnce, (some) =>
+    tx.all<{ rule_id: string; call_id: string }>(
+      sql`DELETE FROM annotation_rule_scores WHERE project_id = ${project} AND call_id IN (${listOf(some)})
           RETURNING rule_id, call_id`,
-    )
-    for (const { rule_id, call_id } of rows) {
-      const picked = byRule.get(rule_id) ?? new Set()
-      byRule.set(rule_id, picked.add(call_id))
-    }
+    ),
+  )
+  for (const { rule_id, call_id } of taken) {
+    byRule.set(rule_id, (byRule.get(rule_id) ?? new Set()).add(call_id))
   }
   return byRule
 }

@@ -4,28 +4,33 @@ import type { View } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { type RowIn, tableOf } from '../sql/table.ts'
 import type { BoundReader, Reader, Transaction } from '../transaction.ts'
 import type { QueueKey } from './queues.ts'
 
-/** A call in a queue, as it was when it was added, and its annotation progress. */
-interface QueueItem {
-  project_id: string
-  id: string
-  queue_id: string
-  position: number
-  call_id: string
-  /** The second call of a pair; null if one call is reviewed. */
-  other_call_id: string | null
-  call_op_name: string
-  call_trace_id: string
-  call_started_at: number
-  call_ended_at: number | null
-  /** A JSON list. */
-  display_fields: string
-  added_at: number
-  added_by: string
+/** The call as it was when it was added. What changes later is not written with it. */
+export const queueItems = tableOf('annotation_queue_items', {
+  project_id: 'text',
+  id: 'text',
+  queue_id: 'text',
+  position: 'number',
+  call_id: 'text',
+  call_op_name: 'text',
+  call_trace_id: 'text',
+  call_started_at: 'time',
+  call_ended_at: 'time?',
+  /** A list. */
+  display_fields: 'json',
+  added_at: 'time',
+  added_by: 'text',
   /** The rule that added it; null if a user did. */
-  rule_id: string | null
+  rule_id: 'text?',
+  /** The second call of a pair; null if one call is reviewed. */
+  other_call_id: 'text?',
+})
+
+/** A call in a queue, and its annotation progress. */
+interface QueueItem extends RowIn<typeof queueItems> {
   /** The state set by the annotator in the next field, who was the last to set it. */
   state: ItemState
   annotator: string | null

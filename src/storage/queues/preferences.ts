@@ -1,5 +1,5 @@
 import { membersOf } from '../../../packages/json/index.ts'
-import { batchesOf } from '../../domain/batches.ts'
+import { readInBatches } from '../../domain/batches.ts'
 import { type Maker, preferenceType } from '../../domain/queues/pairs.ts'
 import { isLive } from '../calls/calls.ts'
 import { requestedModel } from '../calls/fields.ts'
@@ -56,17 +56,15 @@ export async function makersOf(
     prompt: () => sql`(${promptField('id')} || ':' || ${promptField('version')})`,
   }[by]()
   const found = new Map<string, string>()
-  for (const some of batchesOf(ids, 100)) {
-    const rows = await allRows<{ id: string; usage: string | null; name: string | null }>(
-      db,
-      sql`SELECT id, ${usage} AS usage, ${name} AS name FROM calls
-          WHERE project_id = ${project_id} AND id IN (${listOf(some)}) AND ${isLive(now)}`,
-    )
-    for (const { id, usage, name } of rows) {
-      const [used] = usage?.startsWith('{') ? membersOf(usage).keys() : []
-      const own = used ?? name
-      if (own != null) found.set(id, own.slice(0, maxNameLength))
-    }
+  const rows = await readInBatches(ids, 100, (some) => {
+    const query = sql`SELECT id, ${usage} AS usage, ${name} AS name FROM calls
+      WHERE project_id = ${project_id} AND id IN (${listOf(some)}) AND ${isLive(now)}`
+    return allRows<{ id: string; usage: string | null; name: string | null }>(db, query)
+  })
+  for (const { id, usage, name } of rows) {
+    const [used] = usage?.startsWith('{') ? membersOf(usage).keys() : []
+    const own = used ?? name
+    if (own != null) found.set(id, own.slice(0, maxNameLength))
   }
   return found
 }

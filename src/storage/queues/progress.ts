@@ -120,12 +120,8 @@ export const reopenItem: Command<Reopening, SeenItem> = async (tx, { isBlind, ..
   const mayHaveSeen = isBlind && settings.blind && item.own_state === 'completed' && role === 'reviewer'
   if (mayHaveSeen && (await isAnsweredByOthers(tx, item, progress.annotator))) {
     const accepted = 'nothing, because others have answered in a blind queue'
-    throw refuse('annotation_state_conflict', {
-      field: 'item_id',
-      received: 'in_progress',
-      state: item.own_state,
-      accepted,
-    })
+    const asked = { field: 'item_id', received: 'in_progress', state: item.own_state }
+    throw refuse('annotation_state_conflict', { ...asked, accepted })
   }
   const begun = { ...progress, state: 'in_progress' as const }
   await changeState(tx, begun, item, { role, lease: leaseAfter(item, begun), finished: -1 })
@@ -222,15 +218,11 @@ export const takeNextItem: Command<NextItem, AssignedItem> = async (tx, request)
   const named = openTo(unindexed)
   const others = request.except?.length ? [sql`item.id NOT IN (${listOf(request.except)})`] : []
   const byPosition = unindexed('item.position')
+  const byFewest = rawSql(adjudicates ? 'item.position' : 'item.finished_by, item.position')
   const item =
     (await firstItem(tx, annotator, [here, mine, live, ...named, ...others], byPosition)) ??
     (await firstItem(tx, annotator, [begunBy(request), free, ...named, ...others], byPosition)) ??
-    (await firstItem(
-      tx,
-      annotator,
-      [here, free, ...openTo(rawSql), ...others],
-      rawSql(adjudicates ? 'item.position' : 'item.finished_by, item.position'),
-    ))
+    (await firstItem(tx, annotator, [here, free, ...openTo(rawSql), ...others], byFewest))
   const lease = { leased_by: annotator, leased_until: now + request.lease }
   if (item !== undefined) await setLease(tx, item, lease)
   const leasedToOthers = [

@@ -10,6 +10,7 @@ import {
   type BoundReader,
   type Command,
   countOf,
+  hasRows,
   type Reader,
   type Transaction,
 } from '../transaction.ts'
@@ -41,13 +42,8 @@ export const isReadThrough = ({ at_project }: State, project: string): boolean =
   at_project === null || compareText(at_project, project) > 0
 
 /** Whether calls are waiting to be indexed. */
-export async function hasUnread(db: Reader): Promise<boolean> {
-  const found = await db.get(
-    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM search_marks)
-        OR EXISTS (SELECT 1 FROM search_state WHERE at_project IS NOT NULL)`,
-  )
-  return found !== undefined
-}
+export const hasUnread = (db: Reader): Promise<boolean> =>
+  hasRows(db, sql`search_marks`, sql`search_state WHERE at_project IS NOT NULL`)
 
 /** More waiting writes are not counted. */
 const maxCounted = 100_000
@@ -70,12 +66,10 @@ export const switchSearch: Command<{ isOn: boolean }, void> = async (tx, { isOn 
 
 /** The first project with entries from before values had keys. */
 export async function firstKeyless(db: BoundReader): Promise<string | undefined> {
-  const next = async (after: string) =>
-    (
-      await db.get<{ project: string | null }>(
-        sql`SELECT min(project_id) AS project FROM search_entries WHERE project_id > ${after}`,
-      )
-    )?.project
+  const next = async (after: string) => {
+    const query = sql`SELECT min(project_id) AS project FROM search_entries WHERE project_id > ${after}`
+    return (await db.get<{ project: string | null }>(query))?.project
+  }
   for (let project = await next(''); project != null; project = await next(project)) {
     const found = sql`SELECT id FROM ${entriesOf(db).withKeys(project, [])} WHERE ${db.dialect.cancellable} LIMIT 1`
     if ((await allRows(db, found)).length > 0) return project
@@ -182,12 +176,8 @@ async function indexOlder(
   const found = await tx.all<{ id: string }>(
     sql`SELECT id FROM calls WHERE project_id = ${project} AND id > ${after} ORDER BY id LIMIT ${step.limit}`,
   )
-  const seen = await indexSome(
-    tx,
-    project,
-    found.map(({ id }) => id),
-    step,
-  )
+  const ids = found.map(({ id }) => id)
+  const seen = await indexSome(tx, project, ids, step)
   const last = seen.at(-1)
   if (last !== undefined) await moveTo(tx, project, last)
   else {

@@ -44,14 +44,10 @@ export async function sumUpTraces(
   return { project_id: project, stored, marks, ...(await sumsOf(db, project, affected)) }
 }
 
-const storedBefore = async (db: Reader, project: string): Promise<number> =>
-  Number(
-    (
-      await db.get<{ stored: number | string }>(
-        sql`SELECT stored FROM trace_sums_state WHERE project_id = ${project}`,
-      )
-    )?.stored ?? 0,
-  )
+async function storedBefore(db: Reader, project: string): Promise<number> {
+  const query = sql`SELECT stored FROM trace_sums_state WHERE project_id = ${project}`
+  return Number((await db.get<{ stored: number | string }>(query))?.stored ?? 0)
+}
 
 /** As the calls are now. */
 export async function sumsOf(db: BoundReader, project: string, affected: Affected) {

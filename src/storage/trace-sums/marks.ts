@@ -1,4 +1,4 @@
-import { batchesOf } from '../../domain/batches.ts'
+import { batchesOf, readInBatches } from '../../domain/batches.ts'
 import { emptySql, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { ofRange } from '../sums/counting.ts'
 import { nextHour } from '../sums/marks.ts'
@@ -76,13 +76,13 @@ export async function affectedBy(
   while (unread.length > 0) {
     if (traces.size > maxTraces) return undefined
     const tied: string[] = []
-    for (const some of batchesOf(unread, 256)) {
-      const rows = await allRows<{ kind: string; value: string | number }>(db, factsOf(project, some))
-      for (const { kind, value } of rows) {
-        if (kind === 'hour') hours.add(Number(value))
-        else if (kind === 'thread') threads.add(String(value))
-        else tied.push(String(value))
-      }
+    const facts = await readInBatches(unread, 256, (some) =>
+      allRows<{ kind: string; value: string | number }>(db, factsOf(project, some)),
+    )
+    for (const { kind, value } of facts) {
+      if (kind === 'hour') hours.add(Number(value))
+      else if (kind === 'thread') threads.add(String(value))
+      else tied.push(String(value))
     }
     unread = tied.filter((trace) => !traces.has(trace))
     for (const trace of unread) traces.add(trace)
