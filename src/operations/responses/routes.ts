@@ -9,16 +9,7 @@ import { generationRefusals, promptedBody, respond, type Writers } from '../gene
 import { family } from '../parts.ts'
 import { withNamedPrompt } from '../prompts/in-request.ts'
 import { responsesWire } from '../prompts/wires.ts'
-import {
-  Deleted,
-  InputItems,
-  InputItemsQuery,
-  InputTokens,
-  ReplayQuery,
-  ResponseAnswer,
-  ResponsePath,
-  StreamEvent,
-} from './answer-contract.ts'
+import * as answers from './answer-contract.ts'
 import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
 import {
   cancelWaitingResponse,
@@ -40,7 +31,7 @@ import { chunksOf, createAnswer, type ResponseWriter, type WrittenResponse, writ
 const tags = ['responses']
 const route = wireRoutes('responses', openAiRefusalContracts)
 const url = '/v1/responses/:response_id'
-const params = ResponsePath
+const params = answers.ResponsePath
 
 type RoutePlugin = Routes<ResponseParts>
 
@@ -97,7 +88,11 @@ const create: RoutePlugin = async (app, services) => {
     description: 'Compatible with OpenAI. docs/responses.md describes each field.',
     tags,
     body: ResponsesBody,
-    response: { 200: wholeOrEvents(ResponseAnswer, StreamEvent), ...generationRefusals, ...refusals },
+    response: {
+      200: wholeOrEvents(answers.ResponseAnswer, answers.StreamEvent),
+      ...generationRefusals,
+      ...refusals,
+    },
   }
   app.post(
     '/v1/responses',
@@ -143,8 +138,8 @@ const read: RoutePlugin = async (app, services) => {
   const about = route(
     'infer',
     'Read a stored response',
-    wholeOrEvents(ResponseAnswer, StreamEvent),
-    { params, querystring: ReplayQuery },
+    wholeOrEvents(answers.ResponseAnswer, answers.StreamEvent),
+    { params, querystring: answers.ReplayQuery },
     ...readRefusals,
   )
   app.get(url, about, async (request, reply) => {
@@ -170,7 +165,7 @@ async function* later(events: Iterable<ResponseEvent> | AsyncIterable<ResponseEv
 
 const remove: RoutePlugin = async (app, services) => {
   const refused = ['response_not_found', 'invalid_request'] as const
-  const about = route('infer', 'Delete a stored response', Deleted, { params }, ...refused)
+  const about = route('infer', 'Delete a stored response', answers.Deleted, { params }, ...refused)
   app.delete(url, about, async ({ caller, params: { response_id: id } }) => {
     if (await responsesOf(caller, services).remove(id)) return { id, object: 'response', deleted: true }
     throw refuse('response_not_found', { id })
@@ -181,7 +176,7 @@ const cancel: RoutePlugin = async (app, services) => {
   const about = route(
     'infer',
     'Cancel a response that is generated in the background',
-    ResponseAnswer,
+    answers.ResponseAnswer,
     { params },
     'response_not_in_background',
     'response_not_found',
@@ -197,8 +192,8 @@ const inputItems: RoutePlugin = async (app, services) => {
   const about = route(
     'infer',
     'List the input items of a stored response',
-    InputItems,
-    { params, querystring: InputItemsQuery },
+    answers.InputItems,
+    { params, querystring: answers.InputItemsQuery },
     ...readRefusals,
     'invalid_value',
   )
@@ -216,7 +211,7 @@ const inputTokens: RoutePlugin = async (app, services) => {
     tags,
     body: InputTokensBody,
     response: {
-      200: InputTokens,
+      200: answers.InputTokens,
       ...generationRefusals,
       ...openAiRefusalContracts(
         'response_item_not_found',
@@ -239,7 +234,7 @@ const inputTokens: RoutePlugin = async (app, services) => {
 export const responseRoutes = family(create, read, remove, cancel, inputItems, inputTokens)
 
 /** A page of the items of an input. */
-function pageOf(input: readonly Item[], { limit, order, after }: z.output<typeof InputItemsQuery>) {
+function pageOf(input: readonly Item[], { limit, order, after }: z.output<typeof answers.InputItemsQuery>) {
   const items = order === 'asc' ? input : input.toReversed()
   const before = after === undefined ? -1 : items.findIndex(({ id }) => id === after)
   if (after !== undefined && before === -1)
