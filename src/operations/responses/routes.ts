@@ -14,7 +14,6 @@ import { beginResponse, countInputTokens, type ResponseParts } from './answering
 import {
   cancelWaitingResponse,
   findWaiting,
-  type ShownResponse,
   shownWaiting,
   type WaitingContext,
   waitingEvents,
@@ -108,7 +107,9 @@ const create: RoutePlugin = async (app, services) => {
         const { queueResponse } = await import('./background/queueing.ts')
         const waiting = await queueResponse(services, request, disconnectSignal(reply))
         const context = { services, caller: request.caller, reply }
-        return request.body.stream ? sendWaiting(context, waiting) : shownWaiting(waiting)
+        return request.body.stream
+          ? sendStored(reply, waitingEvents(context, waiting))
+          : shownWaiting(waiting)
       }
       return respond(services, request, reply, writersOf(services))
     },
@@ -123,14 +124,9 @@ async function stored({ services, caller, reply }: WaitingContext, id: string): 
   return response
 }
 
-async function sendWaiting(
-  context: WaitingContext,
-  waiting: ShownResponse,
-  after?: number,
-): Promise<FastifyReply> {
-  const { reply } = context
-  const events = later(waitingEvents(context, waiting), after)
-  await sendEvents(reply, events, disconnectSignal(reply), { ...openAiEvents, write: writeEvent })
+async function sendStored(reply: FastifyReply, events: StoredEvents, after?: number): Promise<FastifyReply> {
+  const form = { ...openAiEvents, write: writeEvent }
+  await sendEvents(reply, later(events, after), disconnectSignal(reply), form)
   return reply
 }
 
@@ -148,18 +144,16 @@ const read: RoutePlugin = async (app, services) => {
     const { stream, starting_after: after } = request.query
     // What waits is looked up first: it is stored before it waits no more.
     const waiting = await findWaiting(context, id)
-    if (waiting !== undefined) return stream ? sendWaiting(context, waiting, after) : shownWaiting(waiting)
+    if (waiting !== undefined)
+      return stream ? sendStored(reply, waitingEvents(context, waiting), after) : shownWaiting(waiting)
     const response = await stored(context, id)
-    if (!stream) return response.answer
-    await sendEvents(reply, later(replayOf(response), after), disconnectSignal(reply), {
-      ...openAiEvents,
-      write: writeEvent,
-    })
-    return reply
+    return stream ? sendStored(reply, replayOf(response), after) : response.answer
   })
 }
 
-async function* later(events: Iterable<ResponseEvent> | AsyncIterable<ResponseEvent>, after = -1) {
+type StoredEvents = Iterable<ResponseEvent> | AsyncIterable<ResponseEvent>
+
+async function* later(events: StoredEvents, after = -1) {
   for await (const event of events) if (event.sequence_number > after) yield event
 }
 
