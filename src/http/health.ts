@@ -4,7 +4,7 @@ import { answer } from '../domain/fields.ts'
 import { Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
 import type { Models } from '../inference/registry.ts'
 import type { Database } from '../storage/database.ts'
-import { type App, RefusalBody, refusalContracts } from './contracts.ts'
+import { type App, RefusalBody, refusalContracts, wireRoutes } from './contracts.ts'
 import type { Metrics } from './metrics.ts'
 import { logRefusal } from './request-log.ts'
 
@@ -23,6 +23,7 @@ interface HealthParts {
   version: string
 }
 
+const route = wireRoutes('service', refusalContracts)
 const count = z.int().min(0)
 
 /** Only numbers, because the route is public. */
@@ -129,54 +130,25 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
     },
   )
 
-  app.get(
-    '/metrics',
-    {
-      config: { right: 'scrape', probe: true },
-      schema: {
-        summary: 'Figures for Prometheus',
-        tags: ['service'],
-        response: {
-          200: { description: 'Prometheus text', content: { 'text/plain': { schema: z.string() } } },
-          ...refusalContracts('role_forbidden'),
-        },
-      },
-    },
-    async (_request, reply) =>
-      reply.type(metrics.registry.contentType).send(Buffer.from(await metrics.registry.metrics())),
+  const text = { description: 'Prometheus text', content: { 'text/plain': { schema: z.string() } } }
+  const { config, schema } = route('scrape', 'Figures for Prometheus', text, {}, 'role_forbidden')
+  app.get('/metrics', { config: { ...config, probe: true }, schema }, async (_request, reply) =>
+    reply.type(metrics.registry.contentType).send(Buffer.from(await metrics.registry.metrics())),
   )
 
-  app.get(
-    '/version',
-    {
-      config: { right: 'own' },
-      schema: {
-        summary: 'The version of this server',
-        tags: ['service'],
-        response: { 200: answer('The version.', { version: z.string() }), ...refusalContracts() },
-      },
-    },
-    async () => ({ version }),
-  )
+  const Version = answer('The version.', { version: z.string() })
+  app.get('/version', route('own', 'The version of this server', Version, {}), async () => ({ version }))
 
   app.get(
     '/server_info',
-    {
-      config: { right: 'own' },
-      schema: {
-        summary: 'Versions, as the clients of Weave ask for them before anything else',
-        tags: ['service'],
-        response: {
-          200: answer('The versions.', {
-            min_required_weave_python_version: z
-              .string()
-              .describe('An older client would stop tracing; every client may try.'),
-            trace_server_version: z.string(),
-          }),
-          ...refusalContracts(),
-        },
-      },
-    },
+    route('own', 'Versions, as the clients of Weave ask for them before anything else', ServerInfo, {}),
     async () => ({ min_required_weave_python_version: '0.0.0', trace_server_version: version }),
   )
 }
+
+const ServerInfo = answer('The versions.', {
+  min_required_weave_python_version: z
+    .string()
+    .describe('An older client would stop tracing; every client may try.'),
+  trace_server_version: z.string(),
+})

@@ -32,7 +32,8 @@ interface ServedModelParts extends Omit<ObtainParts, 'prepare' | 'saying'> {
   startEngine(plan: ModelPlan): Backend
 }
 
-type Prepared = Awaited<ReturnType<typeof prepareModel>>
+/** A file, examined, and how it is to be run. */
+export type Prepared = Awaited<ReturnType<typeof prepareModel>>
 
 /** Half a minute at first, up to ten minutes. */
 const usualPause = (attempts: number) => Math.min(600_000, 30_000 * 2 ** (attempts - 1))

@@ -6,7 +6,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type PageSession, readPageSession } from '../../storage/users/page-sessions.ts'
-import { type App, refusalContracts } from '../contracts.ts'
+import { type App, refusalContracts, wireRoutes } from '../contracts.ts'
 import type { People } from '../sign-in/people.ts'
 import { SignedIn, SignedOut, SignIn, SignInWays } from './contract.ts'
 import {
@@ -19,6 +19,8 @@ import {
   ticketHash,
 } from './session-cookie.ts'
 import { pageSessionHeader } from './session-header.ts'
+
+const route = wireRoutes('page', refusalContracts)
 
 const hourInMicroseconds = 3_600_000_000
 
@@ -202,35 +204,14 @@ export function answerSessions(
     },
   )
 
-  app.get(
-    '/ui/session',
-    {
-      config: { right: 'own' },
-      schema: {
-        summary: 'Who is signed in',
-        tags: ['page'],
-        response: { 200: SignedIn, ...refusalContracts() },
-      },
-    },
-    async ({ caller }) => shown(caller),
-  )
+  app.get('/ui/session', route('own', 'Who is signed in', SignedIn, {}), async ({ caller }) => shown(caller))
 
-  app.delete(
-    '/ui/session',
-    {
-      config: { right: 'own' },
-      schema: {
-        summary: 'Sign out of the page',
-        tags: ['page'],
-        response: { 200: SignedOut, ...refusalContracts() },
-      },
-    },
-    async (request, reply) => {
-      const identity = (await sessions.close(request))?.identity
-      reply.header('set-cookie', cookieFor(request, ''))
-      const provider = identity && people?.providerOf(identity.issuer)
-      const url = provider && (await provider.endOf(identity.id_token, `${public_url}/`))
-      return url === undefined ? {} : { continue_at: url.href }
-    },
-  )
+  const signOut = route('own', 'Sign out of the page', SignedOut, {})
+  app.delete('/ui/session', signOut, async (request, reply) => {
+    const identity = (await sessions.close(request))?.identity
+    reply.header('set-cookie', cookieFor(request, ''))
+    const provider = identity && people?.providerOf(identity.issuer)
+    const url = provider && (await provider.endOf(identity.id_token, `${public_url}/`))
+    return url === undefined ? {} : { continue_at: url.href }
+  })
 }

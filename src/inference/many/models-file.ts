@@ -17,11 +17,11 @@ const whole = (least: number, most: number) => {
 
 export const text = (error: string, most = 4096) => z.string({ error }).min(1, { error }).max(most, { error })
 
-const name = z
-  .string({ error: 'a name without spaces, of at most 256 characters' })
-  .regex(/^[^\s\0]{1,256}$/, {
-    error: 'a name without spaces, of at most 256 characters',
-  })
+const list = <Entry extends z.ZodType>(entry: Entry, most: number, error: string) =>
+  z.array(entry, { error }).max(most, { error })
+
+const nameIssue = { error: 'a name without spaces, of at most 256 characters' }
+const name = z.string(nameIssue).regex(/^[^\s\0]{1,256}$/, nameIssue)
 
 const oneOf = (names: readonly string[]) => ({ error: names.join(', ') })
 
@@ -74,15 +74,12 @@ const upstreamKinds = ['auto', 'heddle', 'vllm', 'llama-server', 'openai', 'anth
 
 const Upstream = z.strictObject({
   name: name.describe('The name by which models of this file refer to it.'),
-  addresses: z
-    .array(
-      z.union([url, Address], { error: 'an address such as https://host/v1, or {"url", "weight", "key"}' }),
-      {
-        error: 'a list of 1 to 64 addresses',
-      },
-    )
+  addresses: list(
+    z.union([url, Address], { error: 'an address such as https://host/v1, or {"url", "weight", "key"}' }),
+    64,
+    'a list of 1 to 64 addresses',
+  )
     .min(1, { error: 'a list of 1 to 64 addresses' })
-    .max(64, { error: 'a list of 1 to 64 addresses' })
     .describe(
       'Where the same models are served. A prompt goes to the address that computed its beginning before, or to the one with the least load.',
     ),
@@ -119,14 +116,8 @@ const flashAttention = ['auto', 'on', 'off'] as const
 
 const Model = z.strictObject({
   name: name.describe('The value of `model` in requests and answers.'),
-  aliases: z
-    .array(name, { error: 'a list of at most 64 names' })
-    .max(64, { error: 'a list of at most 64 names' })
-    .optional()
-    .describe('Other names of the model.'),
-  fallbacks: z
-    .array(name, { error: 'a list of at most 16 names of models' })
-    .max(16, { error: 'a list of at most 16 names of models' })
+  aliases: list(name, 64, 'a list of at most 64 names').optional().describe('Other names of the model.'),
+  fallbacks: list(name, 16, 'a list of at most 16 names of models')
     .optional()
     .describe('Models that answer instead, in this order, when this one fails before its answer has begun.'),
   file: z
@@ -181,14 +172,8 @@ const ModelsFile = z.strictObject({
   default: name
     .optional()
     .describe('The model of requests that name none; the first of `models` by default.'),
-  models: z
-    .array(Model, { error: `a list of at most ${maxModels} models` })
-    .max(maxModels, { error: `a list of at most ${maxModels} models` })
-    .optional(),
-  upstreams: z
-    .array(Upstream, { error: 'a list of at most 64 servers' })
-    .max(64, { error: 'a list of at most 64 servers' })
-    .optional(),
+  models: list(Model, maxModels, `a list of at most ${maxModels} models`).optional(),
+  upstreams: list(Upstream, 64, 'a list of at most 64 servers').optional(),
 })
 type ModelsFile = z.output<typeof ModelsFile>
 export type ModelEntry = z.output<typeof Model>

@@ -18,14 +18,14 @@ import { whenAborted } from '../../../packages/waiting/index.ts'
 import { withRefusals } from '../engine-refusals.ts'
 import { createLocalModel, type LocalModelParts } from '../local-model.ts'
 import type { AnswerEvent, Model } from '../model.ts'
-import { notReady, type ObtainParts, obtainModel } from '../served-model.ts'
+import { notReady, type ObtainParts, obtainModel, type Prepared } from '../served-model.ts'
 import { inWordsOf, type LocalEntry, settingsOf } from './entry-settings.ts'
 import type { ListedModel, ManySettings } from './listed-model.ts'
 import { type Hold, type Loadable, type Loaded, type MemoryUse, statusOf } from './resident.ts'
 import type { Room } from './room.ts'
 
 interface OnDemandParts extends LocalModelParts {
-  room: Room<LoadedModel>
+  room: Room<Model>
   settings: ManySettings
   bringing: Pick<ObtainParts, 'log' | 'pauseMs'>
   engineLog: Parameters<typeof createEmbeddedBackend>[1]
@@ -34,9 +34,6 @@ interface OnDemandParts extends LocalModelParts {
   /** How much memory it needs of each kind: some GPUs use the machine's memory. */
   needOf(need: MemoryUse): MemoryUse
 }
-
-/** A model whose engine is loaded. */
-export type LoadedModel = Model
 
 /** A model of this machine that is loaded by the first request for it, and unloaded when others need its memory. */
 export function createOnDemandModel(entry: LocalEntry, services: OnDemandParts): ListedModel {
@@ -76,7 +73,7 @@ export function createOnDemandModel(entry: LocalEntry, services: OnDemandParts):
     if (!hasLoaded) served = plannedModel(found, created)
   }
 
-  async function plan(): Promise<Loadable<LoadedModel>> {
+  async function plan(): Promise<Loadable<Model>> {
     if (file === undefined || prepared === undefined) throw new ModelError('it is not downloaded yet')
     if ((await stampOf(file)) !== stamp) know(await prepare(file, settings))
     const { plan: options, header } = prepared
@@ -87,7 +84,7 @@ export function createOnDemandModel(entry: LocalEntry, services: OnDemandParts):
     }
   }
 
-  async function open(options: Prepared['plan'], signal: AbortSignal): Promise<Loaded<LoadedModel>> {
+  async function open(options: Prepared['plan'], signal: AbortSignal): Promise<Loaded<Model>> {
     const settled = Promise.withResolvers<void>()
     const lost = Promise.withResolvers<string>()
     const changed = (now: BackendStatus) => {
@@ -144,11 +141,7 @@ export function createOnDemandModel(entry: LocalEntry, services: OnDemandParts):
     }
   }
 
-  async function held(
-    tenant: string,
-    isBackground: boolean,
-    signal: AbortSignal,
-  ): Promise<Hold<LoadedModel>> {
+  async function held(tenant: string, isBackground: boolean, signal: AbortSignal): Promise<Hold<Model>> {
     if (prepared === undefined) {
       // A file that was just listed is checked in a moment.
       await bringing.looked
@@ -208,8 +201,6 @@ export function createOnDemandModel(entry: LocalEntry, services: OnDemandParts):
     },
   }
 }
-
-type Prepared = Awaited<ReturnType<typeof prepareModel>>
 
 async function* releasing(
   events: AsyncIterable<AnswerEvent[]>,

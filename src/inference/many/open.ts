@@ -13,7 +13,7 @@ import { memoryOfModels } from './bound.ts'
 import type { ListedModel, ManySettings } from './listed-model.ts'
 import { connectListedServer, createModelOfServer, type ListedServer } from './listed-server.ts'
 import type { ModelEntry } from './models-file.ts'
-import { createOnDemandModel, type LoadedModel } from './on-demand.ts'
+import { createOnDemandModel } from './on-demand.ts'
 import { type ModelsSpec, readModels } from './read-models.ts'
 import type { MemoryUse } from './resident.ts'
 import { createRoom, type RoomOptions } from './room.ts'
@@ -97,7 +97,7 @@ export async function openModels(settings: ManySettings, services: ManyParts): P
     loads.set(model, counts)
     return counts
   }
-  const room = createRoom<LoadedModel>(
+  const room = createRoom<Model>(
     {
       bound: bounds,
       queue: settings.queue,

@@ -5,18 +5,11 @@ import type { Decide, DecisionAnswer, DecisionAsked, DecisionQuestion } from '..
 import type { Model } from '../model.ts'
 import { decideByLogprobs } from './deciding-by-logprobs.ts'
 import { refuseUnsupported, unsupported } from './fields.ts'
-import type { UpstreamKind } from './kinds.ts'
 import type { UpstreamServer } from './server.ts'
-import { saltOf } from './upstream-request.ts'
+import { saltOf, type UpstreamTarget } from './upstream-request.ts'
 import { askWhole } from './whole-answer.ts'
 
 const maxBytes = 64 * 1024 * 1024
-
-interface Target {
-  kind: UpstreamKind
-  /** The name of the model there. */
-  model: string
-}
 
 type Told = Record<string, unknown>
 
@@ -26,7 +19,7 @@ type Told = Record<string, unknown>
  */
 export function createUpstreamDeciding(
   server: UpstreamServer,
-  { kind, model }: Target,
+  { kind, model }: UpstreamTarget,
   answer: Model['answer'],
   counted: (change: 1 | -1) => void,
 ): Decide {

@@ -108,6 +108,8 @@ export const someFields: Readonly<Record<string, SomeField>> = {
 const takenBy = (kind: UpstreamKind): ReadonlySet<string> =>
   new Set(Object.keys(someFields).filter((name) => someFields[name]?.takenBy.includes(kind)))
 
+const returnsText = { returnsTokens: false, returnsLogprobIds: false, tokenizes: false, names: {} }
+
 export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
   heddle: {
     takes: takenBy('heddle'),
@@ -124,26 +126,12 @@ export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
     names: {},
   },
   'llama-server': {
+    ...returnsText,
     takes: takenBy('llama-server'),
-    returnsTokens: false,
-    returnsLogprobIds: false,
-    tokenizes: false,
     names: { repetition_penalty: 'repeat_penalty' },
   },
-  openai: {
-    takes: takenBy('openai'),
-    returnsTokens: false,
-    returnsLogprobIds: false,
-    tokenizes: false,
-    names: {},
-  },
-  anthropic: {
-    takes: takenBy('anthropic'),
-    returnsTokens: false,
-    returnsLogprobIds: false,
-    tokenizes: false,
-    names: {},
-  },
+  openai: { ...returnsText, takes: takenBy('openai') },
+  anthropic: { ...returnsText, takes: takenBy('anthropic') },
 }
 
 /**

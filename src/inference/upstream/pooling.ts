@@ -7,13 +7,8 @@ import { refuseUnsupported } from './fields.ts'
 import { askInGroups, type GroupResult } from './groups.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
 import type { UpstreamServer } from './server.ts'
+import type { UpstreamTarget } from './upstream-request.ts'
 import { askWhole } from './whole-answer.ts'
-
-interface Target {
-  kind: UpstreamKind
-  /** The name of the model there. */
-  model: string
-}
 
 /** A number of a vector takes six bytes in base64, and about twelve as text. */
 const maxAnswer = 16 * 1024 * 1024
@@ -21,7 +16,7 @@ const maxAnswer = 16 * 1024 * 1024
 /** Vectors and scores from a server elsewhere. `counted` is called when a request begins or ends. */
 export function createPooling(
   server: UpstreamServer,
-  { kind, model }: Target,
+  { kind, model }: UpstreamTarget,
   counted: (change: 1 | -1) => void,
 ): Model['pool'] {
   /** One request to the server. */

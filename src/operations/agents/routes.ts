@@ -8,14 +8,7 @@ import {
   TraceChatAnswer,
   TraceChatBody,
 } from './chat-contract.ts'
-import {
-  AgentsAnswer,
-  AgentsBody,
-  AgentVersionsAnswer,
-  AgentVersionsBody,
-  AttributesAnswer,
-  AttributesBody,
-} from './contract.ts'
+import * as contract from './contract.ts'
 import { readSpansOfConversations } from './conversation-spans.ts'
 import { searchAgents } from './search.ts'
 import { AgentSearchAnswer, AgentSearchBody } from './search-contract.ts'
@@ -30,15 +23,15 @@ export const agentRoutes = family(
   operation('POST', '/agents/query', {
     ...common,
     summary: 'List the agents of a project with what they did and used',
-    body: AgentsBody,
-    answer: AgentsAnswer,
+    body: contract.AgentsBody,
+    answer: contract.AgentsAnswer,
     rule: ({ db }, { caller, body }) => queryAgents(db, caller, body),
   }),
   operation('POST', '/agents/agent-versions/query', {
     ...common,
     summary: 'List the versions of an agent',
-    body: AgentVersionsBody,
-    answer: AgentVersionsAnswer,
+    body: contract.AgentVersionsBody,
+    answer: contract.AgentVersionsAnswer,
     rule: ({ db }, { caller, body }) => queryVersions(db, caller, body),
   }),
   operation('POST', '/agents/spans/query', {
@@ -58,8 +51,8 @@ export const agentRoutes = family(
   operation('POST', '/agents/spans/custom-attrs/schema', {
     ...common,
     summary: 'Find the attributes that spans have beside those of conventions',
-    body: AttributesBody,
-    answer: AttributesAnswer,
+    body: contract.AttributesBody,
+    answer: contract.AttributesAnswer,
     rule: ({ db }, { caller, body }) => findAttributes(db, caller, body),
   }),
   operation('POST', '/agents/search', {

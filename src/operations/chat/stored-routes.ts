@@ -1,7 +1,9 @@
+import type { FastifyReply } from 'fastify'
 import { openAiRefusalContracts, type Routes, wireRoutes } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import type { OperationParts } from '../parts.ts'
+import { matchesHeader } from '../recording/named-calls.ts'
 import { storedCompletions } from './stored.ts'
 import {
   CompletionList,
@@ -24,9 +26,11 @@ const refused = [
   'record_refuses_writes',
 ] as const
 
-/** Number of completions with the given id, if there are several: the answer is about the latest. */
-const matchesHeader = 'x-heddle-matches'
-const several = (matches: number) => (matches > 1 ? { [matchesHeader]: String(matches) } : {})
+/** A header says how many completions have the given id, if there are several: the answer is about the latest. */
+function answerOf<Answer>(reply: FastifyReply, { answer, matches }: { answer: Answer; matches: number }) {
+  if (matches > 1) reply.header(matchesHeader, matches)
+  return answer
+}
 
 export const storedRoutes: Routes<OperationParts> = async (app, services) => {
   const stored = storedCompletions(services)
@@ -51,11 +55,7 @@ export const storedRoutes: Routes<OperationParts> = async (app, services) => {
   app.get(
     url,
     route('read', 'Read a recorded chat completion', StoredCompletion, { params }, ...refused),
-    async (request, reply) => {
-      const { completion, matches } = await stored.retrieve(request, request.params.completion_id)
-      reply.headers(several(matches))
-      return completion
-    },
+    async (request, reply) => answerOf(reply, await stored.retrieve(request, request.params.completion_id)),
   )
 
   app.get(
@@ -83,20 +83,13 @@ export const storedRoutes: Routes<OperationParts> = async (app, services) => {
       'body_too_large',
       'unsupported_media_type',
     ),
-    async (request, reply) => {
-      const { completion, matches } = await stored.update(request, request.params.completion_id, request.body)
-      reply.headers(several(matches))
-      return completion
-    },
+    async (request, reply) =>
+      answerOf(reply, await stored.update(request, request.params.completion_id, request.body)),
   )
 
   app.delete(
     url,
     route('write', 'Delete a recorded chat completion and its call', Deleted, { params }, ...refused),
-    async (request, reply) => {
-      const { answer, matches } = await stored.remove(request, request.params.completion_id)
-      reply.headers(several(matches))
-      return answer
-    },
+    async (request, reply) => answerOf(reply, await stored.remove(request, request.params.completion_id)),
   )
 }

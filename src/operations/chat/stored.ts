@@ -89,7 +89,7 @@ export function storedCompletions({ db, recorder }: StoredParts) {
     },
     async retrieve(asked: Asked, id: string) {
       const { record, project, callId, matches } = await find(asked, id)
-      return { completion: await read(record, project, callId, id), matches }
+      return { answer: await read(record, project, callId, id), matches }
     },
     async messages(asked: Asked, id: string, query: MessagesQuery) {
       const { record, project, callId } = await find(asked, id)
@@ -112,7 +112,7 @@ export function storedCompletions({ db, recorder }: StoredParts) {
       const { record, project, callId, matches } = await find(asked, id)
       const change = { project_id: project, call_id: callId, metadata: metadata?.text ?? null }
       await record.write('changeCompletionMetadata', change)
-      return { completion: await read(record, project, callId, id), matches }
+      return { answer: await read(record, project, callId, id), matches }
     },
     async remove(asked: Asked, id: string) {
       const { record, project, callId, createdAt, matches } = await find(asked, id)

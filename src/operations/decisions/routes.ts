@@ -1,6 +1,6 @@
 import type { Routes } from '../../http/contracts.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { recordedBody } from '../generation/respond.ts'
+import { chargedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { type PoolingQuestion, poolingRefusals, respondPooled } from '../pooling/respond.ts'
 import { DecisionAnswer, DecisionBody, SystemOneAnswer, SystemOneBody } from './contract.ts'
@@ -23,8 +23,6 @@ const systemOne: PoolingQuestion<SystemOneBody, SystemOneDecisions> = {
   send: (_, { cached: __, ...made }, id) => ({ id, ...made }),
 }
 
-const config = { right: 'infer', spendsTokens: true, keepsBody: recordedBody } as const
-
 const decide: Routes<GenerationParts> = async (app, services) => {
   const schema = {
     summary: 'Answer questions about an input with probabilities',
@@ -34,26 +32,22 @@ const decide: Routes<GenerationParts> = async (app, services) => {
     response: { 200: DecisionAnswer, ...poolingRefusals },
   }
   for (const url of ['/v1/decisions', '/v1/decisions/']) {
-    app.post(url, { config, schema: { ...schema, hide: url.endsWith('/') } }, (request, reply) =>
+    app.post(url, { config: chargedBody, schema: { ...schema, hide: url.endsWith('/') } }, (request, reply) =>
       respondPooled(services, request, reply, openAi),
     )
   }
 }
 
 const decideAsSystemOne: Routes<GenerationParts> = async (app, services) => {
-  app.post(
-    '/v1/systemone',
-    {
-      config,
-      schema: {
-        summary: 'Answer questions about a state with probabilities',
-        description: 'Compatible with TypeSafe, llama-server and vLLM. docs/typed-decisions.md describes it.',
-        tags: ['decisions'],
-        body: SystemOneBody,
-        response: { 200: SystemOneAnswer, ...poolingRefusals },
-      },
-    },
-    (request, reply) => respondPooled(services, request, reply, systemOne),
+  const schema = {
+    summary: 'Answer questions about a state with probabilities',
+    description: 'Compatible with TypeSafe, llama-server and vLLM. docs/typed-decisions.md describes it.',
+    tags: ['decisions'],
+    body: SystemOneBody,
+    response: { 200: SystemOneAnswer, ...poolingRefusals },
+  }
+  app.post('/v1/systemone', { config: chargedBody, schema }, (request, reply) =>
+    respondPooled(services, request, reply, systemOne),
   )
 }
 

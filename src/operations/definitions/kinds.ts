@@ -12,19 +12,7 @@ import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import { checkScorer } from '../scorers/runnable.ts'
 import { storeTable } from '../tables/create.ts'
-import {
-  createdWith,
-  DatasetBody,
-  DatasetRecord,
-  EvaluationBody,
-  EvaluationRecord,
-  ModelBody,
-  ModelRecord,
-  OpBody,
-  OpRecord,
-  ScorerBody,
-  ScorerRecord,
-} from './contract.ts'
+import * as contract from './contract.ts'
 import {
   checkName,
   createdAnswer,
@@ -87,9 +75,9 @@ export const ops = definitionKind({
   path: 'ops',
   noun: 'op',
   filter: { is_op: true },
-  body: OpBody,
-  created: createdWith({}),
-  record: OpRecord,
+  body: contract.OpBody,
+  created: contract.createdWith({}),
+  record: contract.OpRecord,
   async create(options, scope, { name, source_code }) {
     return createdAnswer(await createOp(options, scope, name, source_code ?? ''))
   },
@@ -103,9 +91,9 @@ export const datasets = definitionKind({
   path: 'datasets',
   noun: 'dataset',
   filter: { base_object_classes: ['Dataset'] },
-  body: DatasetBody,
-  created: createdWith({}),
-  record: DatasetRecord,
+  body: contract.DatasetBody,
+  created: contract.createdWith({}),
+  record: contract.DatasetRecord,
   async create(options, scope, { name, description, rows }) {
     const datasetName = name ?? 'Dataset'
     await checkName(options, scope, datasetName, 'Dataset')
@@ -128,9 +116,9 @@ export const scorers = definitionKind({
   path: 'scorers',
   noun: 'scorer',
   filter: { base_object_classes: ['Scorer'] },
-  body: ScorerBody,
-  created: createdWith({ scorer: z.string().describe('A reference to the scorer.') }),
-  record: ScorerRecord,
+  body: contract.ScorerBody,
+  created: contract.createdWith({ scorer: z.string().describe('A reference to the scorer.') }),
+  record: contract.ScorerRecord,
   async create(options, scope, body, signal) {
     const { name, description, op_source_code: code, judge, check, fields, direction } = body
     requireOne({ op_source_code: code, judge, check })
@@ -175,9 +163,9 @@ export const evaluations = definitionKind({
   path: 'evaluations',
   noun: 'evaluation',
   filter: { base_object_classes: ['Evaluation'] },
-  body: EvaluationBody,
-  created: createdWith({ evaluation_ref: z.string() }),
-  record: EvaluationRecord,
+  body: contract.EvaluationBody,
+  created: contract.createdWith({ evaluation_ref: z.string() }),
+  record: contract.EvaluationRecord,
   async create(options, scope, body) {
     const evaluation = await createOfClass(options, scope, body.name, 'Evaluation', {
       name: body.name,
@@ -207,9 +195,9 @@ export const models = definitionKind({
   path: 'models',
   noun: 'model',
   filter: { base_object_classes: ['Model'] },
-  body: ModelBody,
-  created: createdWith({ model_ref: z.string() }),
-  record: ModelRecord,
+  body: contract.ModelBody,
+  created: contract.createdWith({ model_ref: z.string() }),
+  record: contract.ModelRecord,
   async create(options, scope, { name, description, source_code, attributes }) {
     await checkName(options, scope, name, 'Model')
     const model = await createOfClass(options, scope, name, 'Model', {

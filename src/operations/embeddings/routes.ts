@@ -2,7 +2,7 @@ import { clockNow } from '../../domain/clock.ts'
 import type { Routes } from '../../http/contracts.ts'
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { recordedBody } from '../generation/respond.ts'
+import { chargedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { type PoolingQuestion, poolingRefusals, respondPooled } from '../pooling/respond.ts'
 import { createVectorBudget } from '../pooling/vector-budget.ts'
@@ -58,27 +58,18 @@ const makeVectors: Routes<GenerationParts> = async (app, services) => {
     make: (...[ownServices, body, asking]) => embed(ownServices, held, body, asking),
   }
   for (const url of ['/v1/embeddings', '/v1/embeddings/']) {
-    app.post(
-      url,
-      {
-        config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody },
-        schema: { ...schema, hide: url.endsWith('/') },
-      },
-      (request, reply) => respondPooled(services, request, reply, question),
+    app.post(url, { config: chargedBody, schema: { ...schema, hide: url.endsWith('/') } }, (request, reply) =>
+      respondPooled(services, request, reply, question),
     )
   }
-  app.post(
-    '/v2/embed',
-    {
-      config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody },
-      schema: {
-        summary: 'Create embeddings, compatible with Cohere',
-        tags: ['embeddings'],
-        body: CohereEmbedBody,
-        response: { 200: CohereEmbedAnswer, ...poolingRefusals },
-      },
-    },
-    (request, reply) => answerCohere(services, held, embeddings, request, reply),
+  const cohere = {
+    summary: 'Create embeddings, compatible with Cohere',
+    tags: ['embeddings'],
+    body: CohereEmbedBody,
+    response: { 200: CohereEmbedAnswer, ...poolingRefusals },
+  }
+  app.post('/v2/embed', { config: chargedBody, schema: cohere }, (request, reply) =>
+    answerCohere(services, held, embeddings, request, reply),
   )
 }
 

@@ -1,16 +1,6 @@
 import { sendJsonList } from '../../http/streams/streamed-answers.ts'
 import { family, operationsUnder } from '../parts.ts'
-import {
-  BatchAnswer,
-  BatchBody,
-  FeedbackAnswer,
-  FeedbackGiven,
-  PurgeAnswer,
-  PurgeBody,
-  QueryAnswer,
-  QueryBody,
-  ReplaceBody,
-} from './contract.ts'
+import * as contract from './contract.ts'
 import { createFeedback, createFeedbackBatch, replaceOneFeedback } from './create.ts'
 import { purgeFeedback, queryFeedback } from './query.ts'
 
@@ -28,8 +18,8 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/create', {
     right: 'review',
     summary: 'Create feedback on a call, an object, or anything else',
-    body: FeedbackGiven,
-    answer: FeedbackAnswer,
+    body: contract.FeedbackGiven,
+    answer: contract.FeedbackAnswer,
     refusals: [...refused],
     largeBodies: true,
     rule: (intake, { caller, body }) => createFeedback(intake, caller, body),
@@ -37,8 +27,8 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/batch/create', {
     right: 'review',
     summary: 'Create feedback in a batch, all or none',
-    body: BatchBody,
-    answer: BatchAnswer,
+    body: contract.BatchBody,
+    answer: contract.BatchAnswer,
     refusals: [...refused, 'too_many_ids'],
     largeBodies: true,
     rule: (intake, { caller, body }) => createFeedbackBatch(intake, caller, body),
@@ -46,8 +36,8 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/query', {
     right: 'read_queues',
     summary: 'Find feedback',
-    body: QueryBody,
-    answer: QueryAnswer,
+    body: contract.QueryBody,
+    answer: contract.QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
     rule: async (services, { caller, body }, reply) => {
       const { records, totals } = await queryFeedback(services, caller, body, services.signal)
@@ -57,16 +47,16 @@ export const feedbackRoutes = family(
   operation('POST', '/feedback/purge', {
     right: 'review',
     summary: 'Delete feedback by id',
-    body: PurgeBody,
-    answer: PurgeAnswer,
+    body: contract.PurgeBody,
+    answer: contract.PurgeAnswer,
     refusals: ['annotation_state_conflict'],
     rule: ({ db }, { caller, body }) => purgeFeedback(db, caller, body),
   }),
   operation('POST', '/feedback/replace', {
     right: 'review',
     summary: 'Replace feedback',
-    body: ReplaceBody,
-    answer: FeedbackAnswer,
+    body: contract.ReplaceBody,
+    answer: contract.FeedbackAnswer,
     refusals: [...refused],
     largeBodies: true,
     rule: (intake, { caller, body }) => replaceOneFeedback(intake, caller, body),

@@ -27,6 +27,17 @@ export interface GenerationRecord {
   code?: string
 }
 
+/** Of an answer that has not begun. */
+export const newRecord = (model: string): GenerationRecord => ({
+  model,
+  outcome: 'left',
+  prompt_tokens: 0,
+  cached_tokens: 0,
+  completion_tokens: 0,
+  finish_reasons: [],
+  total_ms: 0,
+})
+
 interface Observation {
   arrived: number
   model: string
@@ -62,14 +73,9 @@ export async function* observed<Made>(
 ): AsyncGenerator<Made> {
   const since = () => performance.now() - arrived
   const record: GenerationRecord = {
-    model,
+    ...newRecord(model),
     ...(insteadOf !== undefined && { instead_of: insteadOf }),
-    outcome: 'left',
     prompt_tokens: prompts.reduce((sum, { length }) => sum + length, 0),
-    cached_tokens: 0,
-    completion_tokens: 0,
-    finish_reasons: [],
-    total_ms: 0,
   }
   const last = new Map<number, number>()
   const answer = running.begin({ model, user, isBackground })

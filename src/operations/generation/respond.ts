@@ -69,15 +69,13 @@ export interface Writers<Body, Begun extends Noted & Answering> {
 }
 
 /** Fields of a body that the record does not keep: anyone who knows the salt can share the cache of these prompts. */
-export const recordedBody: BodyExclusions = { without: ['cache_salt'] }
+const recordedBody: BodyExclusions = { without: ['cache_salt'] }
 
-/** The routes whose requests may name a prompt. */
-export const promptedBody = {
-  right: 'infer',
-  spendsTokens: true,
-  keepsBody: recordedBody,
-  namesPrompt: true,
-} as const
+/** The routes whose answers cost tokens and are recorded. */
+export const chargedBody = { right: 'infer', spendsTokens: true, keepsBody: recordedBody } as const
+
+/** Those of them whose requests may name a prompt. */
+export const promptedBody = { ...chargedBody, namesPrompt: true } as const
 
 interface GenerationBody extends Conversing {
   stream?: boolean | null | undefined

@@ -4,7 +4,7 @@ import { openAiEvents } from '../../http/streams/sse.ts'
 import { createAnswer } from '../completions/answer.ts'
 import { beginCompletion, type Completion } from '../completions/completion.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
+import { chargedBody, generationRefusals, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { InfillAnswer, InfillBody } from './contract.ts'
 import { chatAnswerOf, chatChunksOf, completionBodyOf } from './fim.ts'
@@ -42,19 +42,15 @@ function shown(body: InfillBody): object {
 }
 
 const fill: Routes<GenerationParts> = async (app, services) => {
-  app.post(
-    '/infill',
-    {
-      config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody },
-      schema: {
-        summary: 'Fill a gap in a text, compatible with llama-server',
-        description: 'For editors. docs/completions.md describes it.',
-        tags: ['completions'],
-        body: InfillBody,
-        response: { 200: wholeOrEvents(InfillAnswer, InfillAnswer), ...generationRefusals },
-      },
-    },
-    (request, reply) => respond(services, request, reply, infilling),
+  const schema = {
+    summary: 'Fill a gap in a text, compatible with llama-server',
+    description: 'For editors. docs/completions.md describes it.',
+    tags: ['completions'],
+    body: InfillBody,
+    response: { 200: wholeOrEvents(InfillAnswer, InfillAnswer), ...generationRefusals },
+  }
+  app.post('/infill', { config: chargedBody, schema }, (request, reply) =>
+    respond(services, request, reply, infilling),
   )
 }
 
@@ -79,8 +75,7 @@ const complete: Routes<GenerationParts> = async (app, services) => {
     body: FimBody,
     response: { 200: wholeOrEvents(FimAnswer, FimChunk), ...generationRefusals },
   }
-  const config = { right: 'infer', spendsTokens: true, keepsBody: recordedBody } as const
-  app.post('/v1/fim/completions', { config, schema }, (request, reply) =>
+  app.post('/v1/fim/completions', { config: chargedBody, schema }, (request, reply) =>
     respond(services, request, reply, completing),
   )
 }

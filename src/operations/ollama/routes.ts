@@ -26,9 +26,20 @@ const generation = {
 
 const described = (answer: z.ZodType) => answer.describe('In the form of Ollama.')
 
-const asks = <Body extends z.ZodType>(summary: string, body: Body) => ({
+const asks = <Body extends z.ZodType>(
+  summary: string,
+  body: Body,
+  answer: unknown,
+  refused: typeof withBody = generation,
+) => ({
   ...{ summary, tags, body },
   description: 'docs/ollama.md describes each field.',
+  response: { 200: answer, ...refused },
+})
+
+const looks = (summary: string, answer: z.ZodType) => ({
+  config: looking,
+  schema: { summary, tags, response: { 200: described(answer), ...ollamaRefusalContracts() } },
 })
 
 /** One object, or objects in lines. */
@@ -54,132 +65,74 @@ export const ollamaRoutes: Routes<GenerationParts> = async (app, services) => {
   const answering = { config: { ...asking, spendsTokens: true, keepsBody: { without: [] } } }
   const prompted = { config: { ...answering.config, namesPrompt: true } } as const
 
+  const chat = asks(
+    'Answer a conversation, compatible with Ollama',
+    OllamaChatBody,
+    wholeOrLines(answers.OllamaChatAnswer),
+  )
   app.post(
     '/api/chat',
-    {
-      ...prompted,
-      preValidation: withNamedPrompt(services, ollamaChatWire),
-      schema: {
-        ...asks('Answer a conversation, compatible with Ollama', OllamaChatBody),
-        response: { 200: wholeOrLines(answers.OllamaChatAnswer), ...generation },
-      },
-    },
+    { ...prompted, preValidation: withNamedPrompt(services, ollamaChatWire), schema: chat },
     async (request, reply) => (await import('./answers.ts')).answerChat(services, request, reply),
+  )
+  const generate = asks(
+    'Answer a prompt, compatible with Ollama',
+    GenerateBody,
+    wholeOrLines(answers.GenerateAnswer),
   )
   app.post(
     '/api/generate',
-    {
-      ...prompted,
-      preValidation: withNamedPrompt(services, ollamaPromptWire),
-      schema: {
-        ...asks('Answer a prompt, compatible with Ollama', GenerateBody),
-        response: { 200: wholeOrLines(answers.GenerateAnswer), ...generation },
-      },
-    },
+    { ...prompted, preValidation: withNamedPrompt(services, ollamaPromptWire), schema: generate },
     async (request, reply) => (await import('./answers.ts')).answerPrompt(services, request, reply),
   )
-  app.post(
-    '/api/embed',
-    {
-      ...answering,
-      schema: {
-        ...asks('Make embeddings, compatible with Ollama', EmbedBody),
-        response: { 200: described(answers.EmbedAnswer), ...generation },
-      },
-    },
-    async (request, reply) => (await import('./embed.ts')).answerEmbed(services, request, reply),
+  const embed = asks('Make embeddings, compatible with Ollama', EmbedBody, described(answers.EmbedAnswer))
+  app.post('/api/embed', { ...answering, schema: embed }, async (request, reply) =>
+    (await import('./embed.ts')).answerEmbed(services, request, reply),
   )
-  app.post(
-    '/api/embeddings',
-    {
-      ...answering,
-      schema: {
-        ...asks('Make one embedding, in the older form of Ollama', PromptEmbedBody),
-        response: { 200: described(answers.PromptEmbedAnswer), ...generation },
-      },
-    },
-    async (request, reply) => (await import('./embed.ts')).answerPromptEmbed(services, request, reply),
+  const embedPrompt = asks(
+    'Make one embedding, in the older form of Ollama',
+    PromptEmbedBody,
+    described(answers.PromptEmbedAnswer),
+  )
+  app.post('/api/embeddings', { ...answering, schema: embedPrompt }, async (request, reply) =>
+    (await import('./embed.ts')).answerPromptEmbed(services, request, reply),
   )
 
   const shown = () => import('./shown.ts')
-  app.post(
-    '/api/show',
-    {
-      config: asking,
-      schema: {
-        ...asks('Describe a model, compatible with Ollama', ShowBody),
-        response: { 200: described(answers.ShowAnswer), ...withBody },
-      },
-    },
-    async ({ body, caller }) => (await shown()).showModel(models, settings, body, caller),
+  const show = asks(
+    'Describe a model, compatible with Ollama',
+    ShowBody,
+    described(answers.ShowAnswer),
+    withBody,
   )
-  app.post(
-    '/api/pull',
-    {
-      config: asking,
-      schema: {
-        ...asks('Succeed for a model that is served, compatible with Ollama', PullBody),
-        response: {
-          200: wholeOrLines(answers.PullAnswer),
-          ...withBody,
-          ...ollamaRefusalContracts('models_chosen'),
-        },
-      },
-    },
-    async ({ body, caller }, reply) => {
-      const pulled = (await shown()).pullModel(models, body, caller)
-      return body.stream === false
-        ? pulled
-        : reply.type('application/x-ndjson').send(`${JSON.stringify(pulled)}\n`)
-    },
+  app.post('/api/show', { config: asking, schema: show }, async ({ body, caller }) =>
+    (await shown()).showModel(models, settings, body, caller),
   )
-  app.get(
-    '/api/tags',
-    {
-      config: looking,
-      schema: {
-        summary: 'List the served models, compatible with Ollama',
-        tags,
-        response: { 200: described(answers.TagsAnswer), ...ollamaRefusalContracts() },
-      },
-    },
-    async ({ caller }) => (await shown()).listTags(models, caller),
+  const pull = asks(
+    'Succeed for a model that is served, compatible with Ollama',
+    PullBody,
+    wholeOrLines(answers.PullAnswer),
+    { ...withBody, ...ollamaRefusalContracts('models_chosen') },
   )
-  app.get(
-    '/api/ps',
-    {
-      config: looking,
-      schema: {
-        summary: 'List the loaded models, compatible with Ollama',
-        tags,
-        response: { 200: described(answers.ProcessesAnswer), ...ollamaRefusalContracts() },
-      },
-    },
-    async ({ caller }) => (await shown()).listLoaded(models, caller),
-  )
-  app.get(
-    '/api/version',
-    {
-      config: looking,
-      schema: {
-        summary: 'The version of Ollama that this wire is like',
-        tags,
-        response: { 200: described(answers.VersionAnswer), ...ollamaRefusalContracts() },
-      },
-    },
-    async () => ({ version: (await shown()).ollamaVersion }),
-  )
+  app.post('/api/pull', { config: asking, schema: pull }, async ({ body, caller }, reply) => {
+    const pulled = (await shown()).pullModel(models, body, caller)
+    return body.stream === false
+      ? pulled
+      : reply.type('application/x-ndjson').send(`${JSON.stringify(pulled)}\n`)
+  })
+  const served = looks('List the served models, compatible with Ollama', answers.TagsAnswer)
+  app.get('/api/tags', served, async ({ caller }) => (await shown()).listTags(models, caller))
+  const loaded = looks('List the loaded models, compatible with Ollama', answers.ProcessesAnswer)
+  app.get('/api/ps', loaded, async ({ caller }) => (await shown()).listLoaded(models, caller))
+  const version = looks('The version of Ollama that this wire is like', answers.VersionAnswer)
+  app.get('/api/version', version, async () => ({ version: (await shown()).ollamaVersion }))
 
   for (const [method, url, what] of refusedRoutes) {
     app.route({
       method,
       url,
       config: looking,
-      schema: {
-        summary: `Refused: ${what}`,
-        tags,
-        response: ollamaRefusalContracts('models_chosen'),
-      },
+      schema: { summary: `Refused: ${what}`, tags, response: ollamaRefusalContracts('models_chosen') },
       // Before anything of the body is read.
       onRequest: async () => {
         throw refuse('models_chosen', { what })

@@ -28,27 +28,18 @@ const ResourceLogs = ResourceSpans.omit({ scopeSpans: true }).extend({
   scopeLogs: shortList(ScopeLogs, maxPieces).nullish(),
 })
 
+const resources = <Resource extends z.ZodType>(resource: Resource) =>
+  shortList(resource, maxPieces).nullish().meta({ description: 'May be absent, as in protobuf.' })
+
 /** A request in OTLP/JSON. Spans are kept as text and read one by one. */
-export const TracesBody = z.object({
-  resourceSpans: shortList(ResourceSpans, maxPieces)
-    .nullish()
-    .meta({ description: 'May be absent, as in protobuf.' }),
-})
+export const TracesBody = z.object({ resourceSpans: resources(ResourceSpans) })
 export type TracesBody = z.output<typeof TracesBody>
 
-export const LogsBody = z.object({
-  resourceLogs: shortList(ResourceLogs, maxPieces)
-    .nullish()
-    .meta({ description: 'May be absent, as in protobuf.' }),
-})
+export const LogsBody = z.object({ resourceLogs: resources(ResourceLogs) })
 export type LogsBody = z.output<typeof LogsBody>
 
 /** Only looked at as far as it says that these are metrics. */
-export const MetricsBody = z.object({
-  resourceMetrics: shortList(jsonObject(), maxPieces)
-    .nullish()
-    .meta({ description: 'May be absent, as in protobuf.' }),
-})
+export const MetricsBody = z.object({ resourceMetrics: resources(jsonObject()) })
 
 export const MetricsAnswer = z.object({
   partialSuccess: z

@@ -4,7 +4,7 @@ import { Refusal } from '../../domain/refusals.ts'
 import { hasLeft } from '../../http/disconnect.ts'
 import type { FoundModel } from '../../inference/registry.ts'
 import { bytesOfValue } from '../budgets/holding.ts'
-import type { GenerationRecord } from '../generation/observed.ts'
+import { type GenerationRecord, newRecord } from '../generation/observed.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { Recording } from '../recording/answer.ts'
 import type { PoolingOf } from './metrics.ts'
@@ -97,15 +97,7 @@ export async function whileMeasured<Result>(
   const { caller, arrived, signal, note, recording } = context
   const reserve = await budgets.of(context)
   const hold = await reserve?.([name], { prompt: bound, completion: maxWritten })
-  const record: GenerationRecord = {
-    model: name,
-    outcome: 'left',
-    prompt_tokens: 0,
-    cached_tokens: 0,
-    completion_tokens: 0,
-    finish_reasons: [],
-    total_ms: 0,
-  }
+  const record = newRecord(name)
   const answer = running.begin({
     model: name,
     user: caller.name,

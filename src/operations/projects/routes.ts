@@ -7,24 +7,15 @@ import { Erasure, ErasureBody } from '../erasures/contract.ts'
 import { erase } from '../erasures/erase.ts'
 import { family, operationsUnder } from '../parts.ts'
 import { scopeOf } from '../scope.ts'
-import {
-  DeleteAnswer,
-  defaultLimit,
-  ListAnswer,
-  ListQuery,
-  RedactionAnswer,
-  RedactionBody,
-  TriedRedaction,
-  TryRedactionBody,
-} from './contract.ts'
+import * as contract from './contract.ts'
 import { deleteProject } from './delete.ts'
 import { redactEarlier, redactionOf, setRedaction, tryRedaction } from './redaction.ts'
 
 const operation = operationsUnder('projects')
 const ofRedaction = '/projects/:entity/:project/redaction'
 
-async function listOwn(db: BoundDatabase, caller: Caller, query: ListQuery) {
-  const { after = '', limit = defaultLimit } = query
+async function listOwn(db: BoundDatabase, caller: Caller, query: contract.ListQuery) {
+  const { after = '', limit = contract.defaultLimit } = query
   const scopes = grantsOf(caller).map(({ scope }) => scope)
   const found = await listProjects(db, { scopes, after, limit: limit + 1 })
   const projects = found.slice(0, limit).map(({ isBeingDeleted, ...project }) => ({
@@ -38,8 +29,8 @@ export const projectRoutes = family(
   operation('GET', '/projects', {
     right: 'own',
     summary: 'List projects',
-    querystring: ListQuery,
-    answer: ListAnswer,
+    querystring: contract.ListQuery,
+    answer: contract.ListAnswer,
     refusals: ['query_too_slow'],
     rule: ({ db }, { caller, query }) => listOwn(db, caller, query),
   }),
@@ -47,7 +38,7 @@ export const projectRoutes = family(
     right: 'administer',
     summary: 'Delete everything in a project',
     params: projectPath,
-    answer: DeleteAnswer,
+    answer: contract.DeleteAnswer,
     refusals: ['role_forbidden', 'project_not_found', 'cold_store_unset', 'cold_store_unreachable'],
     async rule({ db, signal }, { caller, params }) {
       const { project } = scopeOf(caller, params)
@@ -74,15 +65,15 @@ export const projectRoutes = family(
     right: 'read',
     summary: 'Read what is replaced in a project before it is stored',
     params: projectPath,
-    answer: RedactionAnswer,
+    answer: contract.RedactionAnswer,
     rule: ({ db }, { caller, params }) => redactionOf(db, scopeOf(caller, params).project),
   }),
   operation('PUT', ofRedaction, {
     right: 'administer',
     summary: 'Have private texts replaced before they are stored',
     params: projectPath,
-    body: RedactionBody,
-    answer: RedactionAnswer,
+    body: contract.RedactionBody,
+    answer: contract.RedactionAnswer,
     refusals: ['role_forbidden', 'invalid_value'],
     rule: (services, { caller, params, body }) => setRedaction(services, scopeOf(caller, params), body),
   }),
@@ -90,7 +81,7 @@ export const projectRoutes = family(
     right: 'administer',
     summary: 'Store texts as they are from now on',
     params: projectPath,
-    answer: RedactionAnswer,
+    answer: contract.RedactionAnswer,
     refusals: ['role_forbidden'],
     rule: (services, { caller, params }) => setRedaction(services, scopeOf(caller, params), null),
   }),
@@ -98,7 +89,7 @@ export const projectRoutes = family(
     right: 'administer',
     summary: 'Replace private texts in what is stored already',
     params: projectPath,
-    answer: RedactionAnswer,
+    answer: contract.RedactionAnswer,
     refusals: ['role_forbidden', 'redaction_unset', 'cold_store_unset'],
     rule: ({ db }, { caller, params }) => redactEarlier(db, scopeOf(caller, params)),
   }),
@@ -106,8 +97,8 @@ export const projectRoutes = family(
     right: 'administer',
     summary: 'Count what would be replaced in calls that are stored',
     params: projectPath,
-    body: TryRedactionBody,
-    answer: TriedRedaction,
+    body: contract.TryRedactionBody,
+    answer: contract.TriedRedaction,
     refusals: ['role_forbidden', 'invalid_value', 'query_too_slow'],
     rule: (services, { caller, params, body }) =>
       tryRedaction(services, scopeOf(caller, params), body, services.signal),

@@ -1,13 +1,6 @@
 import { family, operationsUnder } from '../parts.ts'
 import { InProject, QueuePath } from './contract.ts'
-import {
-  CreateRuleAnswer,
-  CreateRuleBody,
-  RuleAnswer,
-  RulePath,
-  RulesAnswer,
-  UpdateRuleBody,
-} from './rule-contract.ts'
+import * as contract from './rule-contract.ts'
 import { createRule, deleteRule, readRules, updateRule } from './rules.ts'
 
 const operation = operationsUnder('annotation queues')
@@ -18,8 +11,8 @@ export const queueRuleRoutes = family(
     right: 'write',
     summary: 'Create a rule that adds calls to an annotation queue as they end',
     params: QueuePath,
-    body: CreateRuleBody,
-    answer: CreateRuleAnswer,
+    body: contract.CreateRuleBody,
+    answer: contract.CreateRuleAnswer,
     refusals: [notFound, 'invalid_value', 'too_many_queue_rules'],
     rule: ({ db }, { caller, body, params }) => createRule(db, caller, params.queue_id, body),
   }),
@@ -28,25 +21,25 @@ export const queueRuleRoutes = family(
     summary: 'List the rules of an annotation queue',
     params: QueuePath,
     querystring: InProject,
-    answer: RulesAnswer,
+    answer: contract.RulesAnswer,
     refusals: [notFound],
     rule: ({ db }, { caller, params, query }) => readRules(db, caller, { ...params, ...query }),
   }),
   operation('PUT', '/annotation_queues/:queue_id/rules/:rule_id', {
     right: 'write',
     summary: 'Pause or resume a rule of an annotation queue',
-    params: RulePath,
-    body: UpdateRuleBody,
-    answer: RuleAnswer,
+    params: contract.RulePath,
+    body: contract.UpdateRuleBody,
+    answer: contract.RuleAnswer,
     refusals: [notFound, 'queue_rule_not_found'],
     rule: ({ db }, { caller, body, params }) => updateRule(db, caller, params, body),
   }),
   operation('DELETE', '/annotation_queues/:queue_id/rules/:rule_id', {
     right: 'write',
     summary: 'Delete a rule of an annotation queue; its items are kept',
-    params: RulePath,
+    params: contract.RulePath,
     querystring: InProject,
-    answer: RuleAnswer,
+    answer: contract.RuleAnswer,
     refusals: [notFound, 'queue_rule_not_found'],
     rule: ({ db }, { caller, params, query }) => deleteRule(db, caller, { ...params, ...query }),
   }),

@@ -4,7 +4,7 @@ import { openAiRefusalContracts, type Routes } from '../../http/contracts.ts'
 import { doesTask } from '../../inference/registry.ts'
 import { checkPriority } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { recordedBody } from '../generation/respond.ts'
+import { chargedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { truncationOf } from '../pooling/fields.ts'
 import { type PoolingContext, poolWith } from '../pooling/pooling.ts'
@@ -91,13 +91,8 @@ const rank: Routes<GenerationParts> = async (app, services) => {
     response: { 200: RerankAnswer, ...poolingRefusals },
   }
   for (const url of ['/v1/rerank', '/v2/rerank', '/rerank']) {
-    app.post(
-      url,
-      {
-        config: { right: 'infer', spendsTokens: true, keepsBody: recordedBody },
-        schema,
-      },
-      (request, reply) => respondPooled(services, request, reply, ranking),
+    app.post(url, { config: chargedBody, schema }, (request, reply) =>
+      respondPooled(services, request, reply, ranking),
     )
   }
 }
@@ -171,9 +166,10 @@ const scored: Routes<GenerationParts> = async (app, services) => {
     body: ScoreBody,
     response: { 200: ScoreAnswer, ...poolingRefusals },
   }
-  const config = { right: 'infer', spendsTokens: true, keepsBody: recordedBody } as const
   for (const url of ['/v1/score', '/score']) {
-    app.post(url, { config, schema }, (request, reply) => respondPooled(services, request, reply, scoring))
+    app.post(url, { config: chargedBody, schema }, (request, reply) =>
+      respondPooled(services, request, reply, scoring),
+    )
   }
 }
 

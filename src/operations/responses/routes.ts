@@ -9,21 +9,11 @@ import { generationRefusals, promptedBody, respond, type Writers } from '../gene
 import { family } from '../parts.ts'
 import { withNamedPrompt } from '../prompts/in-request.ts'
 import { responsesWire } from '../prompts/wires.ts'
-import {
-  Deleted,
-  InputItems,
-  InputItemsQuery,
-  InputTokens,
-  ReplayQuery,
-  ResponseAnswer,
-  ResponsePath,
-  StreamEvent,
-} from './answer-contract.ts'
+import * as answers from './answer-contract.ts'
 import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
 import {
   cancelWaitingResponse,
   findWaiting,
-  type ShownResponse,
   shownWaiting,
   type WaitingContext,
   waitingEvents,
@@ -40,7 +30,7 @@ import { chunksOf, createAnswer, type ResponseWriter, type WrittenResponse, writ
 const tags = ['responses']
 const route = wireRoutes('responses', openAiRefusalContracts)
 const url = '/v1/responses/:response_id'
-const params = ResponsePath
+const params = answers.ResponsePath
 
 type RoutePlugin = Routes<ResponseParts>
 
@@ -97,7 +87,11 @@ const create: RoutePlugin = async (app, services) => {
     description: 'Compatible with OpenAI. docs/responses.md describes each field.',
     tags,
     body: ResponsesBody,
-    response: { 200: wholeOrEvents(ResponseAnswer, StreamEvent), ...generationRefusals, ...refusals },
+    response: {
+      200: wholeOrEvents(answers.ResponseAnswer, answers.StreamEvent),
+      ...generationRefusals,
+      ...refusals,
+    },
   }
   app.post(
     '/v1/responses',
@@ -113,7 +107,9 @@ const create: RoutePlugin = async (app, services) => {
         const { queueResponse } = await import('./background/queueing.ts')
         const waiting = await queueResponse(services, request, disconnectSignal(reply))
         const context = { services, caller: request.caller, reply }
-        return request.body.stream ? sendWaiting(context, waiting) : shownWaiting(waiting)
+        return request.body.stream
+          ? sendStored(reply, waitingEvents(context, waiting))
+          : shownWaiting(waiting)
       }
       return respond(services, request, reply, writersOf(services))
     },
@@ -128,14 +124,9 @@ async function stored({ services, caller, reply }: WaitingContext, id: string): 
   return response
 }
 
-async function sendWaiting(
-  context: WaitingContext,
-  waiting: ShownResponse,
-  after?: number,
-): Promise<FastifyReply> {
-  const { reply } = context
-  const events = later(waitingEvents(context, waiting), after)
-  await sendEvents(reply, events, disconnectSignal(reply), { ...openAiEvents, write: writeEvent })
+async function sendStored(reply: FastifyReply, events: StoredEvents, after?: number): Promise<FastifyReply> {
+  const form = { ...openAiEvents, write: writeEvent }
+  await sendEvents(reply, later(events, after), disconnectSignal(reply), form)
   return reply
 }
 
@@ -143,8 +134,8 @@ const read: RoutePlugin = async (app, services) => {
   const about = route(
     'infer',
     'Read a stored response',
-    wholeOrEvents(ResponseAnswer, StreamEvent),
-    { params, querystring: ReplayQuery },
+    wholeOrEvents(answers.ResponseAnswer, answers.StreamEvent),
+    { params, querystring: answers.ReplayQuery },
     ...readRefusals,
   )
   app.get(url, about, async (request, reply) => {
@@ -153,24 +144,22 @@ const read: RoutePlugin = async (app, services) => {
     const { stream, starting_after: after } = request.query
     // What waits is looked up first: it is stored before it waits no more.
     const waiting = await findWaiting(context, id)
-    if (waiting !== undefined) return stream ? sendWaiting(context, waiting, after) : shownWaiting(waiting)
+    if (waiting !== undefined)
+      return stream ? sendStored(reply, waitingEvents(context, waiting), after) : shownWaiting(waiting)
     const response = await stored(context, id)
-    if (!stream) return response.answer
-    await sendEvents(reply, later(replayOf(response), after), disconnectSignal(reply), {
-      ...openAiEvents,
-      write: writeEvent,
-    })
-    return reply
+    return stream ? sendStored(reply, replayOf(response), after) : response.answer
   })
 }
 
-async function* later(events: Iterable<ResponseEvent> | AsyncIterable<ResponseEvent>, after = -1) {
+type StoredEvents = Iterable<ResponseEvent> | AsyncIterable<ResponseEvent>
+
+async function* later(events: StoredEvents, after = -1) {
   for await (const event of events) if (event.sequence_number > after) yield event
 }
 
 const remove: RoutePlugin = async (app, services) => {
   const refused = ['response_not_found', 'invalid_request'] as const
-  const about = route('infer', 'Delete a stored response', Deleted, { params }, ...refused)
+  const about = route('infer', 'Delete a stored response', answers.Deleted, { params }, ...refused)
   app.delete(url, about, async ({ caller, params: { response_id: id } }) => {
     if (await responsesOf(caller, services).remove(id)) return { id, object: 'response', deleted: true }
     throw refuse('response_not_found', { id })
@@ -181,7 +170,7 @@ const cancel: RoutePlugin = async (app, services) => {
   const about = route(
     'infer',
     'Cancel a response that is generated in the background',
-    ResponseAnswer,
+    answers.ResponseAnswer,
     { params },
     'response_not_in_background',
     'response_not_found',
@@ -197,8 +186,8 @@ const inputItems: RoutePlugin = async (app, services) => {
   const about = route(
     'infer',
     'List the input items of a stored response',
-    InputItems,
-    { params, querystring: InputItemsQuery },
+    answers.InputItems,
+    { params, querystring: answers.InputItemsQuery },
     ...readRefusals,
     'invalid_value',
   )
@@ -216,7 +205,7 @@ const inputTokens: RoutePlugin = async (app, services) => {
     tags,
     body: InputTokensBody,
     response: {
-      200: InputTokens,
+      200: answers.InputTokens,
       ...generationRefusals,
       ...openAiRefusalContracts(
         'response_item_not_found',
@@ -239,7 +228,7 @@ const inputTokens: RoutePlugin = async (app, services) => {
 export const responseRoutes = family(create, read, remove, cancel, inputItems, inputTokens)
 
 /** A page of the items of an input. */
-function pageOf(input: readonly Item[], { limit, order, after }: z.output<typeof InputItemsQuery>) {
+function pageOf(input: readonly Item[], { limit, order, after }: z.output<typeof answers.InputItemsQuery>) {
   const items = order === 'asc' ? input : input.toReversed()
   const before = after === undefined ? -1 : items.findIndex(({ id }) => id === after)
   if (after !== undefined && before === -1)

@@ -6,20 +6,7 @@ import type { BoundDatabase } from '../../storage/database.ts'
 import { readTable, readTables, sizeOfTable, streamRows } from '../../storage/objects/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { family, operationsUnder } from '../parts.ts'
-import {
-  CreateAnswer,
-  CreateBody,
-  FromDigestsAnswer,
-  FromDigestsBody,
-  QueryAnswer,
-  QueryBody,
-  StatsAnswer,
-  StatsBatchAnswer,
-  StatsBatchBody,
-  StatsBody,
-  UpdateAnswer,
-  UpdateBody,
-} from './contract.ts'
+import * as contract from './contract.ts'
 import { createFromDigests, createTable } from './create.ts'
 import { tableNotFound, updateTable } from './update.ts'
 
@@ -29,8 +16,8 @@ export const tableRoutes = family(
   operation('POST', '/table/create', {
     right: 'write_calls',
     summary: 'Store rows as a table',
-    body: CreateBody,
-    answer: CreateAnswer,
+    body: contract.CreateBody,
+    answer: contract.CreateAnswer,
     refusals: ['too_many_rows', 'digest_differs'],
     largeBodies: true,
     rule: ({ db }, { caller, body }) => createTable(db, caller, body),
@@ -38,8 +25,8 @@ export const tableRoutes = family(
   operation('POST', '/table/update', {
     right: 'write_calls',
     summary: 'Create a new table from another one',
-    body: UpdateBody,
-    answer: UpdateAnswer,
+    body: contract.UpdateBody,
+    answer: contract.UpdateAnswer,
     refusals: ['invalid_value', 'too_many_rows', 'table_not_found', 'query_too_slow'],
     largeBodies: true,
     rule: ({ db }, { caller, body }) => updateTable(db, caller, body),
@@ -47,8 +34,8 @@ export const tableRoutes = family(
   operation('POST', '/table/create_from_digests', {
     right: 'write_calls',
     summary: 'Create a table from rows that the project already has',
-    body: FromDigestsBody,
-    answer: FromDigestsAnswer,
+    body: contract.FromDigestsBody,
+    answer: contract.FromDigestsAnswer,
     refusals: ['too_many_rows', 'digest_differs', 'row_not_found'],
     largeBodies: true,
     rule: ({ db }, { caller, body }) => createFromDigests(db, caller, body),
@@ -56,31 +43,35 @@ export const tableRoutes = family(
   operation('POST', '/table/query', {
     right: 'read',
     summary: 'Read the rows of a table, in order',
-    body: QueryBody,
-    answer: QueryAnswer,
+    body: contract.QueryBody,
+    answer: contract.QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
     rule: ({ db }, { caller, body }, reply) => sendJsonList(reply, 'rows', queryTable(db, caller, body)),
   }),
   operation('POST', '/table/query_stats', {
     right: 'read',
     summary: 'Count the rows of a table',
-    body: StatsBody,
-    answer: StatsAnswer,
+    body: contract.StatsBody,
+    answer: contract.StatsAnswer,
     refusals: ['table_not_found'],
     rule: ({ db }, { caller, body }) => countRows(db, caller, body),
   }),
   operation('POST', '/table/query_stats_batch', {
     right: 'read',
     summary: 'Count the rows of several tables',
-    body: StatsBatchBody,
-    answer: StatsBatchAnswer,
+    body: contract.StatsBatchBody,
+    answer: contract.StatsBatchAnswer,
     refusals: ['query_too_slow'],
     rule: ({ db }, { caller, body }) => countTables(db, caller, body),
   }),
 )
 
 /** One JSON text for each row. A table that does not exist has none. */
-async function* queryTable(db: BoundDatabase, caller: Caller, body: QueryBody): AsyncGenerator<string> {
+async function* queryTable(
+  db: BoundDatabase,
+  caller: Caller,
+  body: contract.QueryBody,
+): AsyncGenerator<string> {
   requireAccess(caller, body.project_id)
   const rows = body.filter?.row_digests ?? undefined
   const view = { ...viewOf(body), digest: body.digest, rows }
@@ -91,7 +82,7 @@ async function* queryTable(db: BoundDatabase, caller: Caller, body: QueryBody): 
   }
 }
 
-async function countRows(db: Reader, caller: Caller, { project_id, digest }: StatsBody) {
+async function countRows(db: Reader, caller: Caller, { project_id, digest }: contract.StatsBody) {
   requireAccess(caller, project_id)
   const table = await readTable(db, project_id, digest)
   if (table === undefined) throw tableNotFound('digest', project_id, digest)
@@ -99,7 +90,7 @@ async function countRows(db: Reader, caller: Caller, { project_id, digest }: Sta
 }
 
 /** In the order of the digests, each once; a table that does not exist is left out. */
-async function countTables(db: BoundDatabase, caller: Caller, body: StatsBatchBody) {
+async function countTables(db: BoundDatabase, caller: Caller, body: contract.StatsBatchBody) {
   const { project_id, digests } = body
   requireAccess(caller, project_id)
   const once = [...new Set(digests)]

@@ -3,14 +3,7 @@ import { type Routes, refusalContracts } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { family } from '../parts.ts'
-import {
-  DetokenizeAnswer,
-  DetokenizeBody,
-  TokenizeAnswer,
-  TokenizeBody,
-  TokenizerInfoAnswer,
-  TokenizerInfoQuery,
-} from './contract.ts'
+import * as contract from './contract.ts'
 import { detokenize, tokenize, tokenizerInfo } from './tokens.ts'
 
 const tags = ['tokens']
@@ -33,8 +26,8 @@ const toTokens: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'Count the tokens of a text or a conversation',
     tags,
-    body: TokenizeBody,
-    response: { 200: TokenizeAnswer, ...refused },
+    body: contract.TokenizeBody,
+    response: { 200: contract.TokenizeAnswer, ...refused },
   }
   app.post('/tokenize', { config: { right: 'infer' }, schema }, (request, reply) =>
     tokenize(services, request.caller, request.body, disconnectSignal(reply), (names) =>
@@ -47,8 +40,8 @@ const toText: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'Convert tokens to text',
     tags,
-    body: DetokenizeBody,
-    response: { 200: DetokenizeAnswer, ...refused },
+    body: contract.DetokenizeBody,
+    response: { 200: contract.DetokenizeAnswer, ...refused },
   }
   app.post('/detokenize', { config: { right: 'infer' }, schema }, (request, reply) =>
     detokenize(services, request.caller, request.body, disconnectSignal(reply)),
@@ -59,9 +52,9 @@ const tokenizer: RoutePlugin = async (app, services) => {
   const schema = {
     summary: 'Read properties of the tokenizer that test harnesses need',
     tags,
-    querystring: TokenizerInfoQuery,
+    querystring: contract.TokenizerInfoQuery,
     response: {
-      200: TokenizerInfoAnswer,
+      200: contract.TokenizerInfoAnswer,
       ...refusalContracts('model_not_found', 'model_not_ready', 'invalid_request', 'upstream_lacks'),
     },
   }
