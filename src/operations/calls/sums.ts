@@ -128,11 +128,7 @@ export async function sumTraces(
   return left
 }
 
-export async function sumTracesOf(
-  db: BoundDatabase,
-  project: string,
-  calm: readonly TraceMark[][],
-): Promise<void> {
+async function sumTracesOf(db: BoundDatabase, project: string, calm: readonly TraceMark[][]): Promise<void> {
   const keep = async (some: readonly TraceMark[][]) => {
     const sums = await sumUpTraces(db, project, some.flat())
     await db.writeInBackground('keepTraceSums', sums)

@@ -36,7 +36,7 @@ export interface WaitingContext {
 }
 
 /** With the answer as long as it has no output. */
-export type ShownResponse = Pick<NewWaitingResponse, 'head' | keyof WaitingResponse>
+type ShownResponse = Pick<NewWaitingResponse, 'head' | keyof WaitingResponse>
 
 export const shownWaiting = ({ head, status, error }: Pick<ShownResponse, 'head' | 'status' | 'error'>) => ({
   ...JSON.parse(head),
