@@ -658,8 +658,10 @@ test('of many judges one is found by its name, in the list and in the forms', { 
   const rows = [{ question: '?' }]
   assert.equal((await served().post('/v2/acme/many/datasets', { name: 'rows', rows })).status, 200)
   const { page, problems } = await open(t, '/ui/acme/many/judges')
+  const unwanted = page.getByRole('cell', { name: 'judge_2', exact: true })
+  await unwanted.waitFor()
   await page.getByRole('searchbox', { name: 'Filter by name' }).fill('GE_1')
-  await page.getByRole('cell', { name: 'judge_2', exact: true }).waitFor({ state: 'detached' })
+  await unwanted.waitFor({ state: 'detached' })
   assert.deepEqual(await page.locator('td .strong').allTextContents(), ['judge_11', 'judge_10', 'judge_1'])
   await page.getByRole('searchbox', { name: 'Filter by name' }).fill('nobody')
   await page.getByText('No judge has this in its name').waitFor()
