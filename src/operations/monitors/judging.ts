@@ -1,3 +1,4 @@
+import { entityOf } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -24,7 +25,7 @@ type Kind = MonitorScorer['kind']
 
 /** Of one monitor, in one turn. Checks are written together. */
 const maxTaken: Record<Kind, number> = { check: 32, judge: 4 }
-const maxTurns = { check: { total: 1, ofName: 1 }, judge: { total: 8, ofName: 2 } }
+const maxTurns = { check: { total: 1, ofName: 1 }, judge: { total: 12, ofName: 2 } }
 const idleMs = 250
 /** Pause after a failure of the record, which is likely to last. */
 const failedMs = 5_000
@@ -58,9 +59,9 @@ function createWorker(
   const holder = newId()
   /** When scorers that wait for their model may be tried again, by monitor. */
   const waiting = new Map<string, Map<string, number>>()
-  const turns = createTurns(maxTurns[kind])
-  /** The monitor whose turn began last: the one after it is next. */
-  let last = ''
+  const turns = createTurns(maxTurns[kind], failed)
+  /** The monitor whose turn began last: those after it are next. */
+  let last: MonitorKey | undefined
 
   function waitingOf(monitor: MonitorKey): Map<string, number> {
     const key = nameOf(monitor)
@@ -78,16 +79,17 @@ function createWorker(
 
   async function beginTurns(signal: AbortSignal): Promise<boolean> {
     let hasBegun = false
-    const keys = await monitorsAtWork(db, kind, now())
-    const next = keys.findIndex((key) => nameOf(key) === last) + 1
-    for (const key of [...keys.slice(next), ...keys.slice(0, next)]) {
+    const keys = await monitorsAtWork(db, kind, now(), last)
+    for (const key of keys) {
       if (signal.aborted) break
       const turn = turns.mayBegin(turnNameOf(key)) ? await turnOf(key, signal) : undefined
       if (turn === undefined) continue
       turns.begin(turnNameOf(key), turn())
-      last = nameOf(key)
+      last = key
       hasBegun = true
     }
+    // Monitors that have to wait may hide others, however many they are.
+    if (!hasBegun) last = keys.at(-1)
     return hasBegun
   }
 
@@ -188,7 +190,7 @@ function createWorker(
 
 const keyOf = ({ project_id, id }: Monitor): MonitorKey => ({ project_id, monitor_id: id })
 const nameOf = ({ project_id, monitor_id }: MonitorKey): string => `${project_id} ${monitor_id}`
-const turnNameOf = (key: MonitorKey): TurnName => ({ owner: key.project_id, name: nameOf(key) })
+const turnNameOf = (key: MonitorKey): TurnName => ({ owner: entityOf(key.project_id), name: nameOf(key) })
 
 const givenBack = ({ call_id, scorer }: TakenJudgement): SettledJudgement => ({
   call_id,

@@ -58,18 +58,21 @@ export async function takeLogs(
   const report = createReport()
   const joined: JoinedPart[] = []
   const evaluations: InProject<Evaluation>[] = []
+  /** Projects of whose answers something is told. */
+  const told = new Set<string>()
   await inSteps(inProjects(caller, resources, header, 'resourceLogs'), async ({ item, project }) => {
     if ('why' in item) return report.reject(item.why)
     if (item.unknown !== undefined) report.count('kept as a call of its own', item.unknown)
     if (item.leftOut !== undefined) report.count('left out', item.leftOut)
     for (const { call, record, ...log } of item.calls) {
       const whole = await wholePart(intake, caller, project, call)
-      // Its client tells of an answer as soon as it has it: joined with it, it counts once.
-      if (log.request !== undefined) await intake.names.settled(project, log.request)
+      if (log.request !== undefined) told.add(project)
       joined.push({ ...whole, log: { ...log, record: record.text } })
     }
     for (const evaluation of item.evaluations) evaluations.push({ item: evaluation, project })
   })
+  // A client tells of an answer as soon as it has it: joined with it, it counts once.
+  for (const project of told) await intake.names.settled(project)
   await store(intake, caller, joined, evaluations, report)
   return report.result()
 }

@@ -140,8 +140,8 @@ export interface Recorder {
   whyOff(caller: Caller, target: RecordingTarget): string | undefined
   /** Which answers to this caller become calls unless a request says otherwise. */
   modeOf(caller: Caller): Config['record']
-  /** Resolves when answers waiting under this id, of a call or of a completion, are in the record; all, if it is empty. */
-  settled(project: string, id: string): Promise<void>
+  /** Resolves when answers waiting under this id, of a call or of a completion, are in the record; all of the project without an id. */
+  settled(project: string, id?: string): Promise<void>
   /** Writes what is waiting, after the running answers have ended. */
   close(): Promise<void>
 }

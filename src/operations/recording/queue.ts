@@ -274,12 +274,13 @@ export function createAnswerQueue(db: Database, events: QueueEvents, options: Pa
       bytes += answer.bytes
       plan(line)
     },
-    /** Resolves when no answer with this id, of a call or of a completion, is waiting; of the project, if it is empty. */
-    async settled(project: string, id: string): Promise<void> {
+    /** Resolves when no answer with this id, of a call or of a completion, is waiting; none of the project without an id. */
+    async settled(project: string, id?: string): Promise<void> {
       if (entries.size === 0) return
       const waits: Promise<void>[] = []
       for (const { answer, asked } of entries) {
-        if (answer.project !== project || !['', answer.callId, answer.completionId].includes(id)) continue
+        if (answer.project !== project) continue
+        if (id !== undefined && answer.callId !== id && answer.completionId !== id) continue
         if (refusal !== undefined) throw refusesWrites(refusal)
         const wait = Promise.withResolvers<void>()
         asked.push(wait)

@@ -42,7 +42,7 @@ export function startServedRuns(services: OperationParts, failed: (error: unknow
   const { db } = own
   /** How often trials have failed. */
   const failures = new Map<string, number>()
-  const turns = createTurns(maxTurns)
+  const turns = createTurns(maxTurns, failed)
 
   return inBackground({
     firstMs: idleMs,

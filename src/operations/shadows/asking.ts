@@ -1,3 +1,4 @@
+import { entityOf } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { now } from '../../domain/time.ts'
 import { findShadow, type LabelShadow, type ShadowKey } from '../../storage/objects/label-shadows.ts'
@@ -25,7 +26,7 @@ export function startShadowing(services: OperationParts, failed: (error: unknown
   const own = withoutLimits(services)
   const { db } = own
   const holder = newId()
-  const turns = createTurns({ total: 4, ofName: 1 })
+  const turns = createTurns({ total: 4, ofName: 1 }, failed)
 
   return inBackground({
     firstMs: idleMs,
@@ -41,7 +42,7 @@ export function startShadowing(services: OperationParts, failed: (error: unknown
     if (services.models.all.length === 0) return isBusy
     for (const key of await shadowsAtWork(db, now())) {
       if (signal.aborted) break
-      const name = { owner: key.project_id, name: key.shadow_id }
+      const name = { owner: entityOf(key.project_id), name: key.shadow_id }
       const turn = turns.mayBegin(name) ? await turnOf(key, signal) : undefined
       if (turn === undefined) continue
       turns.begin(name, turn())

@@ -20,14 +20,19 @@ interface MonitorAtWork extends MonitorKey {
   kind: MonitorScorer['kind']
 }
 
-/** The monitors of any project with judgements that could be made now. */
-export function monitorsAtWork(db: Reader, kind: MonitorScorer['kind'], now: number): Promise<MonitorKey[]> {
+/** Some monitors of any project with judgements that could be made now, first those after a monitor. */
+export function monitorsAtWork(
+  db: Reader,
+  kind: MonitorScorer['kind'],
+  now: number,
+  { project_id, monitor_id }: MonitorKey = { project_id: '', monitor_id: '' },
+): Promise<MonitorKey[]> {
   return db.all<MonitorKey>(
     sql`SELECT project_id, id AS monitor_id FROM monitors WHERE active = 1 AND EXISTS (
           SELECT 1 FROM judgements WHERE judgements.project_id = monitors.project_id AND judgements.monitor_id = monitors.id
             AND judgements.state = 'pending' AND judgements.kind = ${kind} AND judgements.due_at <= ${now}
             AND (judgements.taken_until IS NULL OR judgements.taken_until <= ${now}))
-        ORDER BY project_id, id LIMIT 1000`,
+        ORDER BY CASE WHEN (project_id, id) > (${project_id}, ${monitor_id}) THEN 0 ELSE 1 END, project_id, id LIMIT 1000`,
   )
 }
 

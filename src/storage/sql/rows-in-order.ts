@@ -30,8 +30,8 @@ export function rowsInOrder(dialect: Dialect, rows: RowsInOrder): Sql {
   const sorted = sql`${matching} ORDER BY ${join(order, ', ')}`
   if (!dialect.sortsWholeRows && byId !== undefined && page.limit !== null && page.limit <= maxLookedUp) {
     const ids = sql`ARRAY(SELECT ${rawSql(table)}.id ${sorted}${pageOf(dialect, page)})`
-    return sql`SELECT ${columns} FROM unnest(${ids}) WITH ORDINALITY AS found (found_id, place)
-      JOIN ${rawSql(table)} ON ${rawSql(table)}.id = found_id AND ${byId} ORDER BY place`
+    return sql`SELECT ${columns} FROM unnest(${ids}) WITH ORDINALITY AS found (found_id, found_rank)
+      JOIN ${rawSql(table)} ON ${rawSql(table)}.id = found_id AND ${byId} ORDER BY found_rank`
   }
   if (!dialect.sortsWholeRows) return sql`SELECT ${shown}${columns} ${sorted}${pageOf(dialect, page)}`
   return sql`SELECT ${rawSql(beside === undefined ? '' : `${beside.name}, `)}${columns}

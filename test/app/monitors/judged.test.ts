@@ -5,6 +5,7 @@ import { endOf, project, startOf } from '../../support/calls.ts'
 import { monitorsOf, scoreSchema } from '../../support/monitors.ts'
 import { simulatedBackend } from '../../support/simulated-backend.ts'
 import { until } from '../../support/wait.ts'
+import { holdAnswers } from '../slow-answers.ts'
 
 const judge = { judge: { prompt: 'Rate {output} of {inputs.question}', schema: scoreSchema } }
 
@@ -145,16 +146,7 @@ test('a monitor goes on when its model answers again, also with the call at whic
 
 test('a slow model has some judgements of its monitor at once, and holds up no other monitor', async (t) => {
   const backend = simulatedBackend(t, '{"score": 1}')
-  const { generate } = backend
-  const answered = Promise.withResolvers<void>()
-  let waiting = 0
-  backend.generate = async (generation, signal) => {
-    if (/slow/.test(JSON.stringify(generation.prompt))) {
-      waiting++
-      await answered.promise
-    }
-    return generate(generation, signal)
-  }
+  const held = holdAnswers(backend, 'slow')
   const opened = await openApp(t, { sweep: true, backend })
   const { scorer, monitor, calls, scores, judgeCalls } = monitorsOf(opened)
   const prompts = { slow: 'slow {output}', quick: 'quick {output}' }
@@ -163,13 +155,13 @@ test('a slow model has some judgements of its monitor at once, and holds up no o
     await monitor([await scorer(name, { judge: { prompt, schema: scoreSchema } })], { name, filter })
   }
   const slow = await calls(...Array.from({ length: 12 }, () => ({ op_name: 'slow' })))
-  await until('the slow model is asked twice as often as in one turn', async () => waiting === 8)
+  await until('the slow model is asked twice as often as in one turn', async () => held.count === 8)
   const quick = await calls(...Array.from({ length: 9 }, () => ({ op_name: 'quick' })))
   for (const call of quick) assert.deepEqual(await scores(call, 1), { quick: { score: 1 } })
-  assert.deepEqual([waiting, (await judgeCalls()).length], [8, 9])
-  answered.resolve()
+  assert.deepEqual([held.count, (await judgeCalls()).length], [8, 9])
+  held.resolve()
   for (const call of slow) assert.deepEqual(await scores(call, 1), { slow: { score: 1 } })
-  assert.equal(waiting, 12)
+  assert.equal(held.count, 12)
 })
 
 test('calls that end while a monitor is paused are not judged later', async (t) => {

@@ -16,6 +16,7 @@ import { evaluationRunsOf, root } from '../../support/evaluation-runs.ts'
 import { monitorsOf, scoreSchema } from '../../support/monitors.ts'
 import { type SimulatedBackend, simulatedBackend } from '../../support/simulated-backend.ts'
 import { until } from '../../support/wait.ts'
+import { holdAnswers } from '../slow-answers.ts'
 
 const url = `${root}/evaluation_runs/serve`
 const dataset = `weave:///${project}/object/capitals:latest`
@@ -530,28 +531,19 @@ test('users take turns, however many runs one of them has', async (t) => {
 
 test('runs of a user whose model is slow leave room for those of others', async (t) => {
   const backend = simulatedBackend(t, 'city')
-  const { generate } = backend
-  const answered = Promise.withResolvers<void>()
-  let asked = 0
-  backend.generate = async (generation, signal) => {
-    if (/slow/.test(JSON.stringify(generation.prompt))) {
-      asked++
-      await answered.promise
-    }
-    return generate(generation, signal)
-  }
+  const held = holdAnswers(backend, 'slow')
   const opened = await openApp(t, { sweep: true, backend })
   await makeDataset(opened, 1)
   const names = ['a', 'b', 'c'].map((name) => ({ name }))
   const slow = await start(opened, { prompt: 'slow {question}', settings: names })
-  await until('two of the three are asked', async () => asked === 2)
+  await until('two of the three are asked', async () => held.count === 2)
   const own = { ...opened, post: (url: string, body?: unknown) => opened.post(url, body, keys.root) }
   const [quick = ''] = await start(own, { prompt: 'quick {question}' })
   await ended(opened, quick)
-  assert.equal(asked, 2)
-  answered.resolve()
+  assert.equal(held.count, 2)
+  held.resolve()
   for (const run of slow) await ended(opened, run)
-  assert.equal(asked, 3)
+  assert.equal(held.count, 3)
 })
 
 test('a run ends when its user has no access to the project any more', async (t) => {

@@ -106,6 +106,16 @@ export function monitors(open: Driver['open']): void {
       }
     }
 
+    test('of many at work those after the last one come first', async (t) => {
+      const { db, project, write } = await opened(t)
+      await write('a')
+      const all = await monitorsAtWork(db, 'judge', later)
+      const at = all.findIndex(({ project_id }) => project_id === project)
+      assert.ok(at >= 0)
+      const rotated = [...all.slice(at + 1), ...all.slice(0, at + 1)]
+      assert.deepEqual(await monitorsAtWork(db, 'judge', later, all[at]), rotated)
+    })
+
     test('are stored as created, changed in the given fields, and deleted', async (t) => {
       const { db, project, key } = await opened(t)
       const row = monitorRow(project)
