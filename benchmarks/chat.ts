@@ -32,6 +32,7 @@ const { values: options } = parseArgs({
     rounds: { type: 'string' },
     tokens: { type: 'string' },
     model: { type: 'string' },
+    speeds: { type: 'boolean', default: false },
     'llama-server': { type: 'string' },
     markdown: { type: 'string' },
   },
@@ -41,15 +42,36 @@ const { values: options } = parseArgs({
  * that V8 has not compiled yet.
  */
 const plan = options.quick
-  ? { random: { rounds: 1, tokens: 48 }, builtin: { rounds: 8, tokens: 128 }, minutes: 4 }
-  : { random: { rounds: 3, tokens: 64 }, builtin: { rounds: 9, tokens: 256 }, minutes: 8 }
-for (const length of [plan.random, plan.builtin]) {
+  ? {
+      random: { rounds: 1, tokens: 48 },
+      large: { rounds: 1, tokens: 16 },
+      builtin: { rounds: 8, tokens: 128 },
+      minutes: 4,
+    }
+  : {
+      random: { rounds: 3, tokens: 64 },
+      large: { rounds: 3, tokens: 32 },
+      builtin: { rounds: 9, tokens: 256 },
+      minutes: 8,
+    }
+for (const length of [plan.random, plan.large, plan.builtin]) {
   length.rounds = positive('rounds', length.rounds)
   length.tokens = positive('tokens', length.tokens)
 }
-if (options.model !== undefined && options.model !== 'random' && options.model !== 'builtin')
-  throw new Error(`--model ${options.model}: random or builtin; both by default`)
+if (options.model !== undefined && !['random', 'large', 'builtin'].includes(options.model))
+  throw new Error(`--model ${options.model}: random, large or builtin; all by default`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'chat')
+
+/** The shape of TinyLlama: 1.1 billion parameters, 1.2 GB. */
+const largeShape = {
+  ...benchmarkShape,
+  layers: 22,
+  hidden: 2048,
+  heads: 32,
+  kvHeads: 4,
+  ffn: 5632,
+  vocabulary: 32_000,
+}
 
 /** Eight running answers, and one prompt that is being computed. Twice as many requests wait for a sequence. */
 const parallel = 16
@@ -90,20 +112,17 @@ async function measure(): Promise<void> {
   )
   if (options['llama-server'] === undefined) report.say('llama-server was not run: no path to one was given.')
   const random = join(folder, 'random-135m.gguf')
+  const large = join(folder, 'random-1b.gguf')
   const models: Measured[] = [
-    {
-      name: 'random',
-      title: 'the random model',
-      source: random,
-      ...plan.random,
-      isToRun,
-    },
+    { name: 'random', title: 'the random model', source: random, ...plan.random, isToRun },
+    { name: 'large', title: 'the large random model', source: large, ...plan.large, isToRun },
     { name: 'builtin', title: 'the built-in model', source: 'builtin', ...plan.builtin, isToRun },
   ]
   const aims: Aim[] = []
   for (const model of models) {
     if (options.model !== undefined && options.model !== model.name) continue
     if (model.source === random) await writeRandomModel(random, benchmarkShape)
+    if (model.source === large) await writeRandomModel(large, largeShape)
     aims.push(...(await measureModel(model, report)))
   }
   report.say('### Aims of answers')
@@ -129,11 +148,12 @@ async function measureModel(model: Measured, report: Report): Promise<Aim[]> {
     const command = options['llama-server']
     const rivals: Served[] = command === undefined ? [] : [await startLlamaServer(command, run)]
     started.push(...rivals)
-    const alone = await startPackageAlone(run)
-    started.push(alone)
-    const all = [heddle, alone, ...rivals]
+    const alone = options.speeds && rivals.length > 0 ? [] : [await startPackageAlone(run)]
+    started.push(...alone)
+    const all = [heddle, ...alone, ...rivals]
     for (const { ask } of all) await ask({ prompts: promptsOf(2, longPrompt), tokens: 16 })
     const aims = await measureSpeeds(model, all, report)
+    if (options.speeds) return aims
     if (name === 'random') aims.push(...(await measureMixed(model, [heddle, ...rivals], run, report)))
     aims.push(...(await measureConversations(model, [heddle, ...rivals], run, report)))
     aims.push(...(await measurePrefix(model, all, run, report)))

@@ -7,9 +7,10 @@ import { type Batch, batchOfUser, isOfMessages, listBatches } from '../../storag
 import type { Database } from '../../storage/database.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { checkMetadata } from '../generation/checks.ts'
+import { pageOfList } from '../list-pages.ts'
 import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
 import { usualSeconds } from '../wire-files/contract.ts'
-import { idWith, pageOfList, wireFile } from '../wire-files/files.ts'
+import { idWith, wireFile } from '../wire-files/files.ts'
 import type { BatchesQuery, CreateBatchBody } from './contract.ts'
 
 const microseconds = 1_000_000

@@ -18,6 +18,7 @@ import { withPictures } from '../../storage/pictures/restore.ts'
 import { boundTo } from '../../storage/transaction.ts'
 import { maxEntries } from '../../threads/cache-bounds.ts'
 import { checkMetadata } from '../generation/checks.ts'
+import { pageAfter } from '../list-pages.ts'
 import type { Recorder } from '../recording/answer.ts'
 import { projectHeader, recordingTarget } from '../recording/target-headers.ts'
 import type { ListQuery, MessagesQuery, UpdateBody } from './stored-contract.ts'
@@ -169,21 +170,11 @@ async function* itemsOfPage(
   }
 }
 
-function messagesOf(completion: string, inputs: string, { after, limit, order }: MessagesQuery) {
+function messagesOf(completion: string, inputs: string, query: MessagesQuery) {
   const texts = itemsOf(membersOf(inputs).get('messages') ?? '[]')
   const all = texts.map((text, index) => ({ id: `${completion}-${index}`, text }))
-  if (order === 'desc') all.reverse()
-  const before = after === undefined ? -1 : all.findIndex(({ id }) => id === after)
-  if (after !== undefined && before === -1)
-    throw wrong('after', JSON.stringify(after), 'the id of a message of this completion')
-  const page = all.slice(before + 1, before + 1 + limit)
-  return {
-    object: 'list' as const,
-    data: page.map(({ id, text }) => messageOf(id, text)),
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-    has_more: before + 1 + limit < all.length,
-  }
+  const show = ({ id, text }: (typeof all)[number]) => messageOf(id, text)
+  return pageAfter(all, query, { show, expected: 'the id of a message of this completion' })
 }
 
 /** Content that was given in parts stays in parts. */

@@ -14,6 +14,7 @@ import {
 import { type ConversationItem, maxConversationItems } from '../../storage/conversations/items.ts'
 import { databaseOf } from '../../storage/database.ts'
 import { boundTo } from '../../storage/transaction.ts'
+import { listPage } from '../list-pages.ts'
 import type { OperationParts } from '../parts.ts'
 import { AnyItem } from '../responses/answer-contract.ts'
 import type { Item } from '../responses/items.ts'
@@ -167,6 +168,5 @@ async function pageOf(rows: readonly ConversationItem[], hasMore: boolean) {
     const item = itemOf(row)
     if (item !== undefined) data.push(item)
   })
-  const [first_id, last_id] = [rows[0]?.id ?? null, rows.at(-1)?.id ?? null]
-  return { object: 'list' as const, data, first_id, last_id, has_more: hasMore }
+  return listPage(rows, data, hasMore)
 }

@@ -4,6 +4,7 @@ import type { Caller } from '../../domain/callers.ts'
 import { refuse, wrong } from '../../domain/refusals.ts'
 import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'
+import { listPage } from '../list-pages.ts'
 import type { ModelCard, ModelList, ModelsQuery } from './contract.ts'
 
 /** The served models under each of their names. */
@@ -13,14 +14,7 @@ export async function listModels(models: Models, caller: Caller, query: ModelsQu
   if (seen.length > 0 && seen.every((model) => model.served() === undefined))
     models.find(undefined, caller, 'any')
   const cards = await Promise.all(seen.map(cardsOf))
-  const { data, has_more } = pageOf(cards.flat(), query)
-  return {
-    object: 'list',
-    data,
-    has_more,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-  }
+  return pageOf(cards.flat(), query)
 }
 
 /** The first of the models between the two ids, or the last if the page ends at an id. */
@@ -34,7 +28,7 @@ function pageOf(cards: ModelCard[], { limit = cards.length, after_id, before_id 
   const end = before_id === undefined ? cards.length : indexOf('before_id', before_id)
   const between = cards.slice(begin, end)
   const data = before_id === undefined ? between.slice(0, limit) : between.slice(-limit)
-  return { data, has_more: data.length < between.length }
+  return listPage(data, data, data.length < between.length)
 }
 
 async function cardsOf(model: Model): Promise<ModelCard[]> {

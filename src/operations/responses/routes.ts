@@ -1,11 +1,11 @@
 import type { FastifyReply } from 'fastify'
-import type { z } from 'zod'
-import { refuse, wrong } from '../../domain/refusals.ts'
+import { refuse } from '../../domain/refusals.ts'
 import { headerOf } from '../../http/answer-headers/header-list.ts'
 import { openAiRefusalContracts, type Routes, wholeOrEvents, wireRoutes } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/streams/sse.ts'
 import { generationRefusals, promptedBody, respond, type Writers } from '../generation/respond.ts'
+import { pageAfter } from '../list-pages.ts'
 import { family } from '../parts.ts'
 import { withNamedPrompt } from '../prompts/in-request.ts'
 import { responsesWire } from '../prompts/wires.ts'
@@ -195,7 +195,8 @@ const inputItems: RoutePlugin = async (app, services) => {
     const context = { services, caller: request.caller, reply }
     const { response_id: id } = request.params
     const input = (await waitingInput(context, id)) ?? (await stored(context, id)).input()
-    return pageOf(await input, request.query)
+    const page = { show: (item: Item) => item, expected: 'the id of an item of this input' }
+    return pageAfter(await input, request.query, page)
   })
 }
 
@@ -226,19 +227,3 @@ const inputTokens: RoutePlugin = async (app, services) => {
 }
 
 export const responseRoutes = family(create, read, remove, cancel, inputItems, inputTokens)
-
-/** A page of the items of an input. */
-function pageOf(input: readonly Item[], { limit, order, after }: z.output<typeof answers.InputItemsQuery>) {
-  const items = order === 'asc' ? input : input.toReversed()
-  const before = after === undefined ? -1 : items.findIndex(({ id }) => id === after)
-  if (after !== undefined && before === -1)
-    throw wrong('after', JSON.stringify(after), 'the id of an item of this input')
-  const data = items.slice(before + 1, before + 1 + limit)
-  return {
-    object: 'list' as const,
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: before + 1 + limit < items.length,
-  }
-}

@@ -11,6 +11,7 @@ import {
 import type { Database } from '../../storage/database.ts'
 import { openUpload } from '../../storage/objects/upload.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { pageOfList } from '../list-pages.ts'
 import type { FilesQuery } from './contract.ts'
 
 const microseconds = 1_000_000
@@ -76,22 +77,6 @@ export const fileAnswer = ({ id, size, created_at, expires_at, filename, purpose
   purpose,
   status: 'processed' as const,
 })
-
-/** One more than fits says whether there are more. */
-export function pageOfList<Row extends { id: string }>(
-  rows: readonly Row[],
-  limit: number,
-  show: (row: Row) => object,
-) {
-  const shown = rows.slice(0, limit)
-  return {
-    object: 'list' as const,
-    data: shown.map(show),
-    first_id: shown[0]?.id ?? null,
-    last_id: shown.at(-1)?.id ?? null,
-    has_more: rows.length > limit,
-  }
-}
 
 export async function listFiles(db: Reader, caller: Caller, { purpose, limit, after, order }: FilesQuery) {
   const asked = { user: caller.name, scopes: scopesOf(caller), after, order, limit: limit + 1 }
