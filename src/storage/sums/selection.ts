@@ -42,13 +42,22 @@ export function selectionOf({ filters, query }: SummedView): Selection | undefin
     if (equal === undefined) return undefined
     const { values } = equal
     const field = fieldNames.get(equal.field)
-    if (equal.field === 'origin')
-      selected = selected.filter((kind) => values.some((value) => kind.endsWith(` ${value}`)))
+    if (equal.field === 'origin') selected = selected.filter(isOfOrigin(values))
     else if (field === undefined || only !== undefined || values.includes('')) return undefined
     else only = { field, values }
   }
   return { kinds: selected, only }
 }
+
+const isOfOrigin = (origins: readonly string[]) => (kind: string) =>
+  origins.some((origin) => kind.endsWith(` ${origin}`))
+
+/** Of each condition of a query on the origin, the kinds that meet it. Most calls are of the application. */
+export const rareKindsIn = (query: Expression | undefined): string[][] =>
+  allHolding(query).flatMap((condition) => {
+    const { field, values = [] } = equalityIn(condition) ?? {}
+    return field === 'origin' && !values.includes('app') ? [kinds.filter(isOfOrigin(values))] : []
+  })
 
 const isOfRoots = ({ trace_roots_only, ...others }: CallsFilter) =>
   Object.values(others).every((value) => value === null || value === undefined)
