@@ -3,6 +3,7 @@ import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import type { Page, SortBy } from '../../domain/view.ts'
 import { type CallsQuery, matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
+import { valueCandidates } from '../search/candidates.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
@@ -10,7 +11,7 @@ import { sortingOf } from '../sql/sorting.ts'
 import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import { ofConversations } from './roots.ts'
-import { isConversationField, spanFields } from './span-fields.ts'
+import { isConversationField, spanFields, stepsIn } from './span-fields.ts'
 
 /** The spans that are asked for. Times are microseconds: from, and up to but not including. */
 export interface SpansView extends Page {
@@ -121,6 +122,13 @@ export function spansQueryOf({ dialect }: LongReader, view: SpansView, now: numb
   return { projectId: project, conditions, ...sorting, order: [...order, rawSql('id DESC')], limit, offset }
 }
 
+/** The same with what the index of values knows of where the spans are. Validates the query at once. */
+export async function narrowedSpansQuery(db: BoundReader, view: SpansView, now: number): Promise<CallsQuery> {
+  const query = spansQueryOf(db, view, now)
+  const candidates = await valueCandidates(db, { ...view, stepsOf: (field) => stepsIn(field, db.dialect) })
+  return candidates === undefined ? query : { ...query, conditions: [candidates, ...query.conditions] }
+}
+
 /** The conversations that a condition asks for by name; undefined where it asks for something else. */
 function conversationsIn(condition: Expression): string[] | undefined {
   const named = (operand: Expression, values: readonly Expression[]) => {
@@ -143,7 +151,7 @@ export async function readSpans(
   shown: ShownSpans,
   now: number,
 ): Promise<SpanRow[]> {
-  const query = spansQueryOf(db, view, now)
+  const query = await narrowedSpansQuery(db, view, now)
   const statement = rowsInOrder(db.dialect, {
     table: 'calls',
     columns: spanColumns(db, shown),
@@ -164,7 +172,7 @@ export function withSmallDocuments<Row extends Pick<SpanRow, 'inputs' | 'output'
 }
 
 export async function countSpans(db: BoundReader, view: SpansView, now: number): Promise<number> {
-  const query = spansQueryOf(db, { ...view, sort: [] }, now)
+  const query = await narrowedSpansQuery(db, { ...view, sort: [] }, now)
   const counted = sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
   return Number((await onlyRow<{ count: number }>(db, counted)).count)
 }
