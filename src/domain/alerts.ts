@@ -2,13 +2,8 @@ import type { ScorePick } from './queues/rules.ts'
 
 /** What an event can be; endpoints may choose among them. A test goes to its endpoint only. */
 export const eventTypes = [
-  'alert.fired',
-  'alert.resolved',
-  'endpoint.disabled',
-  'evaluation_run.finished',
-  'object.alias_changed',
-  'import.finished',
-  'test',
+  ...(['alert.fired', 'alert.resolved', 'endpoint.disabled', 'evaluation_run.finished'] as const),
+  ...(['object.alias_changed', 'import.finished', 'test'] as const),
 ] as const
 export type EventType = (typeof eventTypes)[number]
 
@@ -25,16 +20,8 @@ export type Watched = (typeof watchedThings)[number]
 
 /** Of the calls that began in a window, but for `score_avg`, which is of the scores that came in it. */
 export const measures = [
-  'calls',
-  'errors',
-  'error_rate',
-  'latency_avg_ms',
-  'latency_p50_ms',
-  'latency_p95_ms',
-  'latency_p99_ms',
-  'tokens',
-  'cost',
-  'score_avg',
+  ...(['calls', 'errors', 'error_rate', 'latency_avg_ms', 'latency_p50_ms', 'latency_p95_ms'] as const),
+  ...(['latency_p99_ms', 'tokens', 'cost', 'score_avg'] as const),
 ] as const
 export type Measure = (typeof measures)[number]
 

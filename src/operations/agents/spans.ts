@@ -155,14 +155,8 @@ export const takenName = (field: string, name: string) =>
   tooMany(field, `${JSON.stringify(name)}, which something else is named`, 'another alias')
 
 const otherNames = new Set([
-  'group_keys',
-  'first_message',
-  'last_message',
-  'metrics',
-  'distributions',
-  'provider_names',
-  'conversation_names',
-  'total_reasoning_tokens',
+  ...['group_keys', 'first_message', 'last_message', 'metrics', 'distributions'],
+  ...['provider_names', 'conversation_names', 'total_reasoning_tokens'],
 ])
 const isOfGroups = (name: string) =>
   Object.hasOwn(groupSums, name) || Object.hasOwn(groupLists, name) || otherNames.has(name)

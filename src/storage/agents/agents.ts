@@ -10,19 +10,9 @@ import { allRows, type BoundReader } from '../transaction.ts'
 
 /** What agents, or their versions, are sorted by. */
 export const agentFields = [
-  'agent_name',
-  'agent_version',
-  'invocation_count',
-  'span_count',
-  'total_input_tokens',
-  'total_output_tokens',
-  'total_duration_ms',
-  'p50_duration_ms',
-  'p95_duration_ms',
-  'error_count',
-  'first_seen',
-  'last_seen',
-  'total_cost_usd',
+  ...(['agent_name', 'agent_version', 'invocation_count', 'span_count', 'total_input_tokens'] as const),
+  ...(['total_output_tokens', 'total_duration_ms', 'p50_duration_ms', 'p95_duration_ms'] as const),
+  ...(['error_count', 'first_seen', 'last_seen', 'total_cost_usd'] as const),
 ] as const
 type AgentField = (typeof agentFields)[number]
 

@@ -1,4 +1,4 @@
-import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
+import { allHolding, type Expression, textsIn } from '../../domain/expressions/expression.ts'
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import type { Page, SortBy } from '../../domain/view.ts'
 import { type CallsQuery, matchingCalls } from '../calls/calls.ts'
@@ -131,17 +131,8 @@ export async function narrowedSpansQuery(db: BoundReader, view: SpansView, now: 
 
 /** The conversations that a condition asks for by name; undefined where it asks for something else. */
 function conversationsIn(condition: Expression): string[] | undefined {
-  const named = (operand: Expression, values: readonly Expression[]) => {
-    if (operand.op !== 'field' || !isConversationField(operand.field)) return undefined
-    const texts = values.flatMap((value) =>
-      value.op === 'literal' && value.literal.kind === 'text' ? [value.literal.value] : [],
-    )
-    return texts.length === values.length && texts.every(Boolean) ? texts : undefined
-  }
-  if (condition.op === 'in') return named(condition.operand, condition.list)
-  if (condition.op !== 'compare' || condition.by !== 'eq') return undefined
-  const { left, right } = condition
-  return named(left, [right]) ?? named(right, [left])
+  const { field = '', values = [] } = textsIn(condition) ?? {}
+  return isConversationField(field) && values.every(Boolean) ? values : undefined
 }
 
 /** Newest first by default. */

@@ -28,14 +28,8 @@ const insertEvents = insertInto(
 )
 
 const insertDeliveries = insertInto('alert_deliveries', [
-  'project_id',
-  'endpoint_id',
-  'event_id',
-  'state',
-  'tries',
-  'next_at',
-  'taken_until',
-  'updated_at',
+  ...['project_id', 'endpoint_id', 'event_id', 'state', 'tries', 'next_at', 'taken_until'],
+  ...['updated_at'],
 ])
 
 /**

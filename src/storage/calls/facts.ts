@@ -25,15 +25,8 @@ export const withoutPayload = rawSql(
 
 /** A call with the facts that are stored of it. */
 const read = [
-  'id',
-  'op_name',
-  'started_at',
-  'ended_at',
-  'exception',
-  'attributes',
-  'inputs',
-  'output',
-  'summary',
+  ...(['id', 'op_name', 'started_at', 'ended_at', 'exception', 'attributes', 'inputs', 'output'] as const),
+  ...(['summary'] as const),
 ] as const
 export type StoredCall = { [Name in (typeof read)[number]]: RecordedColumns[Name] | null } & {
   id: string

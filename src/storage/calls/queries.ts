@@ -1,4 +1,4 @@
-import { type Expression, mentionsOf } from '../../domain/expressions/expression.ts'
+import { type Expression, mentionsOf, textsIn } from '../../domain/expressions/expression.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
 import { asksForFeedback, feedbackCandidates } from '../feedback/candidates.ts'
@@ -182,21 +182,13 @@ function askingForQueues(expression: Expression): Expression {
     case 'not':
       return { ...expression, operand: askingForQueues(expression.operand) }
     case 'compare': {
-      const { by, left, right } = expression
-      const queueId = by === 'eq' ? (queueNamed(left, right) ?? queueNamed(right, left)) : undefined
-      if (queueId === undefined) return expression
+      const { field, values: [queueId] = [] } = textsIn(expression) ?? {}
+      if (field !== queueField || queueId === undefined) return expression
       return { op: 'convert', to: 'exists', input: { op: 'field', field: question(queueId) } }
     }
     default:
       return expression
   }
-}
-
-function queueNamed(field: Expression, literal: Expression): string | undefined {
-  const names = field.op === 'field' && field.field === queueField
-  return names && literal.op === 'literal' && literal.literal.kind === 'text'
-    ? literal.literal.value
-    : undefined
 }
 
 /** Resolves these questions, and passes every other field to `resolve`. */

@@ -13,21 +13,9 @@ export interface StoredTable {
  * which follow from the calls.
  */
 const ofTheStore = new Set([
-  'agent_sums',
-  'call_sum_marks',
-  'call_sum_turn',
-  'call_sums',
-  'cold_owner',
-  'cold_turn',
-  'derivation_turn',
-  'heddle_migrations',
-  'heddle_probe',
-  'search_entries',
-  'search_marks',
-  'search_state',
-  'thread_sums',
-  'trace_sums_state',
-  'unsummed_projects',
+  ...['agent_sums', 'call_sum_marks', 'call_sum_turn', 'call_sums', 'cold_owner', 'cold_turn'],
+  ...['derivation_turn', 'heddle_migrations', 'heddle_probe', 'search_entries', 'search_marks'],
+  ...['search_state', 'thread_sums', 'trace_sums_state', 'unsummed_projects'],
 ])
 
 /** Plain tables only: what an engine builds behind them, such as a search index, is not copied. */

@@ -34,23 +34,9 @@ export async function deriveTrials(
 
 /** Derived from the calls of a trial alone. */
 export const trialColumns = [
-  'project_id',
-  'trial_id',
-  'evaluation_id',
-  'row_digest',
-  'row_kind',
-  'brief',
-  'started_at',
-  'stale_at',
-  'output_key',
-  'failed',
-  'predict_call_id',
-  'latency',
-  'tokens',
-  'own_latency',
-  'own_tokens',
-  'scorer_call_ids',
-  'scores',
+  ...(['project_id', 'trial_id', 'evaluation_id', 'row_digest', 'row_kind', 'brief'] as const),
+  ...(['started_at', 'stale_at', 'output_key', 'failed', 'predict_call_id', 'latency', 'tokens'] as const),
+  ...(['own_latency', 'own_tokens', 'scorer_call_ids', 'scores'] as const),
 ] as const
 
 export type StoredTrial = Record<(typeof trialColumns)[number], SqlValue>

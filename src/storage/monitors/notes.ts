@@ -7,17 +7,8 @@ import type { Transaction } from '../transaction.ts'
 import type { Monitor, MonitorScorer } from './monitors.ts'
 
 const columns = [
-  'project_id',
-  'monitor_id',
-  'call_id',
-  'scorer',
-  'kind',
-  'run_id',
-  'state',
-  'noted_at',
-  'due_at',
-  'attempts',
-  'tokens',
+  ...['project_id', 'monitor_id', 'call_id', 'scorer', 'kind', 'run_id', 'state', 'noted_at'],
+  ...['due_at', 'attempts', 'tokens'],
 ]
 
 const key = '(project_id, monitor_id, call_id, scorer)'

@@ -1,4 +1,4 @@
-import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
+import { allHolding, type Expression, equalityIn, type Literal } from '../../domain/expressions/expression.ts'
 import { isListIndex, splitPath } from '../../domain/expressions/path.ts'
 import { type KeyedDocument, keyedDocuments, partialKey, valueKey } from '../../domain/search/values.ts'
 import { type Sql, sql } from '../sql/sql.ts'
@@ -79,25 +79,17 @@ interface Wanted {
 
 /** The values of which a field must equal one. Undefined if the condition is anything else. */
 function wantedBy(condition: Expression, stepsOf: StepsOf): Wanted | undefined {
-  if (condition.op === 'in') return wantedOf(condition.operand, condition.list, stepsOf)
-  if (condition.op !== 'compare' || condition.by !== 'eq') return undefined
-  const { left, right } = condition
-  return wantedOf(left, [right], stepsOf) ?? wantedOf(right, [left], stepsOf)
-}
-
-function wantedOf(field: Expression, values: readonly Expression[], stepsOf: StepsOf): Wanted | undefined {
-  if (field.op !== 'field') return undefined
-  const [name, ...path] = stepsOf(field.field)
+  const equal = equalityIn(condition)
+  if (equal === undefined) return undefined
+  const [name, ...path] = stepsOf(equal.field)
   const document = keyedDocuments.find((keyed) => keyed === name)
   // A whole number may be an index into a list, whose items have no keys.
   if (document === undefined || path.some(isListIndex)) return undefined
-  const texts = values.flatMap((value) => textOf(value) ?? [])
-  return texts.length < values.length ? undefined : { document, path, texts }
+  const texts = equal.literals.flatMap((literal) => textOf(literal) ?? [])
+  return texts.length < equal.literals.length ? undefined : { document, path, texts }
 }
 
 /** How a value that equals the literal reads, but for the spelling of numbers. Lists and objects have no keys. */
-function textOf(value: Expression): string | undefined {
-  if (value.op !== 'literal') return undefined
-  const { kind, text } = value.literal
+function textOf({ kind, text }: Literal): string | undefined {
   return (kind === 'text' && !/^[[{]/.test(text)) || kind === 'number' ? text : undefined
 }

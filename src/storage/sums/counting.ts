@@ -73,18 +73,8 @@ type Row = Largest &
   } & Record<(typeof added)[number] | 'at' | 'calls', number | string>
 
 const added = [
-  ...[
-    'errors',
-    'ended',
-    'latency',
-    'first_token',
-    'input',
-    'output',
-    'cache_read',
-    'cache_creation',
-    'stated',
-    'stated_calls',
-  ],
+  ...(['errors', 'ended', 'latency', 'first_token', 'input', 'output', 'cache_read'] as const),
+  ...(['cache_creation', 'stated', 'stated_calls'] as const),
 ] as const
 
 /**

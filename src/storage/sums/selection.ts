@@ -1,5 +1,5 @@
 import { opOf } from '../../domain/call-facts/facts.ts'
-import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
+import { allHolding, type Expression, textsIn } from '../../domain/expressions/expression.ts'
 import type { CallsFilter } from '../calls/filter.ts'
 import { isDeriving } from '../calls/underived.ts'
 import type { Reader } from '../transaction.ts'
@@ -97,18 +97,7 @@ function equalityIn(expression: Expression): { field: string; values: string[] }
     if (first === undefined || others.some((other) => other?.field !== first.field)) return undefined
     return { ...first, values: [first, ...others].flatMap((each) => each?.values ?? []) }
   }
-  if (expression.op === 'in') return equalTo(expression.operand, expression.list)
-  if (expression.op !== 'compare' || expression.by !== 'eq') return undefined
-  const { left, right } = expression
-  return left.op === 'field' ? equalTo(left, [right]) : equalTo(right, [left])
-}
-
-function equalTo(field: Expression, list: readonly Expression[]) {
-  const values = list.flatMap((value) =>
-    value.op === 'literal' && value.literal.kind === 'text' ? [value.literal.value] : [],
-  )
-  const isKnown = field.op === 'field' && values.length > 0 && values.length === list.length
-  return isKnown ? { field: field.field, values } : undefined
+  return textsIn(expression)
 }
 
 /** Conditions of a query that a summed field has one of some values. All of them must hold, among others. */
