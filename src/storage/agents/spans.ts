@@ -104,7 +104,7 @@ export function spanColumns({ dialect }: LongReader, { costs, documents, values 
 }
 
 /** Validates the query. */
-export function spansQueryOf({ dialect }: LongReader, view: SpansView, now: number): CallsQuery {
+function spansQueryOf({ dialect }: LongReader, view: SpansView, now: number): CallsQuery {
   const { project, query, from, before, sort, limit, offset, conversations: only } = view
   const conditions: Sql[] = only === undefined ? [] : [ofConversations(project, only, now)]
   if (from !== undefined) conditions.push(sql`calls.started_at >= ${from}`)
