@@ -87,6 +87,25 @@ const questionsOfCalls: Question[] = [
     { ...chart, ...timed, ...ofCustomer, by: 'op' },
   ],
   ['with a thumb down', light, { ...shown, ...equals('feedback.[wandb.reaction.1].payload.emoji', '👎') }],
+  [
+    'with a reaction that no call has',
+    light,
+    { ...shown, ...equals('feedback.[wandb.reaction.1].payload.emoji', '🦆') },
+  ],
+  [
+    'with a score of a scorer that did not run',
+    light,
+    { ...shown, ...equals('feedback.[wandb.runnable.judge].payload.output', 1) },
+  ],
+  ['of judges, of which there are none', light, { ...shown, ...equals('origin', 'judge') }],
+  [
+    'figures of a prompt that no call names',
+    '/agents/spans/query',
+    {
+      ...equals('heddle.prompt.id', 'none'),
+      group_by: [{ source: 'custom_attrs_string', key: 'heddle.prompt.version' }],
+    },
+  ],
   ['search: a common word', '/views/search', { text: 'capital', limit: 30 }],
   ['search: a phrase', '/views/search', { text: '"red river"', limit: 30 }],
 ]

@@ -541,6 +541,10 @@ describe('plans of queries on PostgreSQL', () => {
     while (await db.writeInBackground('indexCalls', { limit: 64, characters: 1 << 20 })) asked()
     asked()
     await ask('/views/calls', { query: literal('inputs.a', '$eq', 1) })
+    const emoji = 'feedback.[wandb.reaction.1].payload.emoji'
+    await ask('/views/calls', { query: literal(emoji, '$eq', '👎') })
+    await ask('/views/calls', { query: literal('origin', '$eq', 'judge') })
+    await ask('/agents/spans/query', { query: literal('heddle.prompt.id', '$eq', 'greeting') })
     await ask('/views/search', { text: 'chat' })
     const { next } = (await ask('/views/search', { text: 'chat', limit: 1 })) as { next: string }
     await ask('/views/search', { text: '"a b" -c', query: literal('op_name', '$eq', 'chat'), after: next })

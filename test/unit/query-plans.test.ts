@@ -24,6 +24,7 @@ import { compileCondition } from '../../src/storage/sql/conditions.ts'
 import { rawSql, sql } from '../../src/storage/sql/sql.ts'
 import { callsIn } from '../../src/storage/sums/largest-hours.ts'
 import { boundTo, type LongReader } from '../../src/storage/transaction.ts'
+import { readLightCalls } from '../../src/storage/views/light-calls.ts'
 import { selectEndsOfTurns } from '../../src/storage/views/previews.ts'
 import { streamThreads } from '../../src/storage/views/threads.ts'
 import { queueRow } from '../support/stored-queues.ts'
@@ -68,6 +69,25 @@ test('the feedback of an object is found by its ref and sorted', (t) => {
     'SEARCH feedback USING INTEGER PRIMARY KEY (rowid=?)',
   ])
   assert.deepEqual(planOf(countFeedback(tx, query)), [`SEARCH feedback USING COVERING ${byRef}`])
+})
+
+test('calls with rare feedback are looked up by their ids', async (t) => {
+  const { tx, planOf } = openWithPlans(t)
+  const read: string[] = []
+  const stream = async function* (query: Parameters<LongReader['stream']>[0]) {
+    read.push(...planOf(query).filter((step) => /^(SCAN|SEARCH) (calls|feedback)\b/.test(step)))
+    yield [] as never[]
+  }
+  const emoji = 'feedback.[wandb.reaction.1].payload.emoji'
+  const query = parseExpressionText(`{"$expr":{"$eq":[{"$getField":"${emoji}"},{"$literal":"+"}]}}`)
+  const view = { project, query, filters: [], sort: [], limit: 10, offset: 0 }
+  await readLightCalls(boundTo({ ...tx, stream }, new AbortController().signal), view, 1)
+  assert.deepEqual(read, [
+    'SEARCH feedback USING INDEX feedback_of_call (project_id=? AND call_id>?)',
+    'SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?)',
+    'SEARCH feedback USING INDEX feedback_of_call (project_id=? AND call_id=?)',
+    'SEARCH calls USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
 })
 
 test('the values of a list are looked up by key, whatever its length and the order', (t) => {

@@ -50,6 +50,24 @@ function childrenOf(expression: Expression): Expression[] {
 export const allHolding = (expression: Expression | undefined): Expression[] =>
   expression?.op === 'and' ? expression.operands.flatMap(allHolding) : expression ? [expression] : []
 
+/** The field and the literals of which it must equal one; undefined of any other expression. */
+export function equalityIn(expression: Expression): { field: string; literals: Literal[] } | undefined {
+  const { op } = expression
+  if (op !== 'in' && (op !== 'compare' || expression.by !== 'eq')) return undefined
+  const sides = op === 'in' ? [expression.operand, ...expression.list] : [expression.left, expression.right]
+  if (op === 'compare' && expression.left.op !== 'field') sides.reverse()
+  const [field, ...values] = sides
+  const literals = values.flatMap((value) => (value.op === 'literal' ? [value.literal] : []))
+  return field?.op === 'field' && literals.length === values.length ? { ...field, literals } : undefined
+}
+
+/** The same if all of them are texts, and there are some. */
+export function textsIn(expression: Expression): { field: string; values: string[] } | undefined {
+  const { field = '', literals = [] } = equalityIn(expression) ?? {}
+  const values = literals.flatMap(({ kind, value }) => (kind === 'text' ? [value] : []))
+  return values.length > 0 && values.length === literals.length ? { field, values } : undefined
+}
+
 /** How often an expression names a field. */
 export function mentionsOf(expression: Expression, field: string): number {
   const own = expression.op === 'field' && expression.field === field ? 1 : 0

@@ -90,6 +90,12 @@ export function spanFields(dialect: Dialect, requestPath: string): FieldResolver
   }
 }
 
+/** The document that has a field and the path inside of it; nothing of a field that is read elsewhere. */
+export function stepsIn(name: string, dialect: Dialect): string[] {
+  const reading = spanFields(dialect, 'query')(name)
+  return reading.kind === 'json' ? ['attributes', ...reading.path] : []
+}
+
 /** Of a text that rows are grouped by, in characters. */
 const maxKey = '1024'
 

@@ -16,7 +16,7 @@ import {
   spanFields,
   textOfField,
 } from './span-fields.ts'
-import { costColumns, type SpansView, spansQueryOf } from './spans.ts'
+import { costColumns, narrowedSpansQuery, type SpansView } from './spans.ts'
 
 export const groupSums = {
   span_count: 'count(*)',
@@ -137,9 +137,9 @@ const detailSums = (dialect: Dialect): Sql[] => [
 ]
 
 /** Sums of the spans that have the same values of these fields; a conversation also has those below its turns. */
-export function readSpanGroups(db: BoundReader, view: GroupsView, now: number): Promise<SpanGroup[]> {
+export async function readSpanGroups(db: BoundReader, view: GroupsView, now: number): Promise<SpanGroup[]> {
   const { dialect } = db
-  const { conditions, ...found } = spansQueryOf(db, { ...view, sort: [] }, now)
+  const { conditions, ...found } = await narrowedSpansQuery(db, { ...view, sort: [] }, now)
   const query = { ...found, conditions: [...conditions, ...isFirstKey(view, dialect)] }
   const isConversation = ({ field, isAttribute }: SpanValue) => !isAttribute && isConversationField(field)
   const keys = view.keys.map((key, index) => {

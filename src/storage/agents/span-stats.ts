@@ -4,7 +4,7 @@ import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader, onlyRow } from '../transaction.ts'
 import { type Aggregates, bucketOf, type Figures, figuresOf } from '../views/aggregates.ts'
 import { numberOfField, readingOf, type SpanValue, textOfField } from './span-fields.ts'
-import { type SpansView, spansQueryOf } from './spans.ts'
+import { narrowedSpansQuery, type SpansView } from './spans.ts'
 
 export interface SpanMetric extends Omit<Aggregates, 'column'>, SpanValue {
   /** How a refusal names it. */
@@ -65,7 +65,7 @@ export async function readEnds(
   { value, requestPath }: Pick<NumberBins, 'value' | 'requestPath'>,
   now: number,
 ): Promise<{ min: number; max: number } | undefined> {
-  const query = spansQueryOf(db, { ...view, sort: [] }, now)
+  const query = await narrowedSpansQuery(db, { ...view, sort: [] }, now)
   const number = numberOfField(readingOf(value, db.dialect, requestPath), db.dialect)
   const { min, max } = await onlyRow<Record<'min' | 'max', number | null>>(
     db,
@@ -82,7 +82,7 @@ export async function readSpanStats(
   now: number,
 ): Promise<SpanStat[]> {
   const { dialect } = db
-  const query = spansQueryOf(db, { ...view, sort: [] }, now)
+  const query = await narrowedSpansQuery(db, { ...view, sort: [] }, now)
   const names = view.keys.map((_, index) => `key_${index}`)
   const keys = view.keys.map((key, index) => {
     const reading = readingOf(key, dialect, `group_by.${index}.key`)

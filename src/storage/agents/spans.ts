@@ -1,8 +1,9 @@
-import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
+import { allHolding, type Expression, textsIn } from '../../domain/expressions/expression.ts'
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import type { Page, SortBy } from '../../domain/view.ts'
 import { type CallsQuery, matchingCalls } from '../calls/calls.ts'
 import { costOfCall } from '../calls/cost.ts'
+import { valueCandidates } from '../search/candidates.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
@@ -10,7 +11,7 @@ import { sortingOf } from '../sql/sorting.ts'
 import { join, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import { ofConversations } from './roots.ts'
-import { isConversationField, spanFields } from './span-fields.ts'
+import { isConversationField, spanFields, stepsIn } from './span-fields.ts'
 
 /** The spans that are asked for. Times are microseconds: from, and up to but not including. */
 export interface SpansView extends Page {
@@ -103,7 +104,7 @@ export function spanColumns({ dialect }: LongReader, { costs, documents, values 
 }
 
 /** Validates the query. */
-export function spansQueryOf({ dialect }: LongReader, view: SpansView, now: number): CallsQuery {
+function spansQueryOf({ dialect }: LongReader, view: SpansView, now: number): CallsQuery {
   const { project, query, from, before, sort, limit, offset, conversations: only } = view
   const conditions: Sql[] = only === undefined ? [] : [ofConversations(project, only, now)]
   if (from !== undefined) conditions.push(sql`calls.started_at >= ${from}`)
@@ -121,19 +122,17 @@ export function spansQueryOf({ dialect }: LongReader, view: SpansView, now: numb
   return { projectId: project, conditions, ...sorting, order: [...order, rawSql('id DESC')], limit, offset }
 }
 
+/** The same with what the index of values knows of where the spans are. Validates the query at once. */
+export async function narrowedSpansQuery(db: BoundReader, view: SpansView, now: number): Promise<CallsQuery> {
+  const query = spansQueryOf(db, view, now)
+  const candidates = await valueCandidates(db, { ...view, stepsOf: (field) => stepsIn(field, db.dialect) })
+  return candidates === undefined ? query : { ...query, conditions: [candidates, ...query.conditions] }
+}
+
 /** The conversations that a condition asks for by name; undefined where it asks for something else. */
 function conversationsIn(condition: Expression): string[] | undefined {
-  const named = (operand: Expression, values: readonly Expression[]) => {
-    if (operand.op !== 'field' || !isConversationField(operand.field)) return undefined
-    const texts = values.flatMap((value) =>
-      value.op === 'literal' && value.literal.kind === 'text' ? [value.literal.value] : [],
-    )
-    return texts.length === values.length && texts.every(Boolean) ? texts : undefined
-  }
-  if (condition.op === 'in') return named(condition.operand, condition.list)
-  if (condition.op !== 'compare' || condition.by !== 'eq') return undefined
-  const { left, right } = condition
-  return named(left, [right]) ?? named(right, [left])
+  const { field = '', values = [] } = textsIn(condition) ?? {}
+  return isConversationField(field) && values.every(Boolean) ? values : undefined
 }
 
 /** Newest first by default. */
@@ -143,7 +142,7 @@ export async function readSpans(
   shown: ShownSpans,
   now: number,
 ): Promise<SpanRow[]> {
-  const query = spansQueryOf(db, view, now)
+  const query = await narrowedSpansQuery(db, view, now)
   const statement = rowsInOrder(db.dialect, {
     table: 'calls',
     columns: spanColumns(db, shown),
@@ -164,7 +163,7 @@ export function withSmallDocuments<Row extends Pick<SpanRow, 'inputs' | 'output'
 }
 
 export async function countSpans(db: BoundReader, view: SpansView, now: number): Promise<number> {
-  const query = spansQueryOf(db, { ...view, sort: [] }, now)
+  const query = await narrowedSpansQuery(db, { ...view, sort: [] }, now)
   const counted = sql`SELECT count(*) AS count ${matchingCalls(db, query, now)}`
   return Number((await onlyRow<{ count: number }>(db, counted)).count)
 }

@@ -1,4 +1,9 @@
-import type { Comparator, Expression, Literal } from '../../domain/expressions/expression.ts'
+import {
+  allHolding,
+  type Comparator,
+  type Expression,
+  type Literal,
+} from '../../domain/expressions/expression.ts'
 import type { CallsFilter } from '../calls/filter.ts'
 import { rawSql } from '../sql/sql.ts'
 
@@ -58,10 +63,6 @@ export function guardsOf(filter: CallsFilter, query: Expression | undefined): Gu
   const guards = query === undefined ? [] : allHolding(query).flatMap((operand) => guardOf(operand) ?? [])
   const ops = filter.op_names
   return ops?.length ? [ofOps(ops), ...guards] : guards
-}
-
-function allHolding(expression: Expression): Expression[] {
-  return expression.op === 'and' ? expression.operands.flatMap(allHolding) : [expression]
 }
 
 /** As in storage/calls/filter.ts. */

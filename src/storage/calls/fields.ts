@@ -108,12 +108,17 @@ const hereOnly = (document: LargeColumn): Sql =>
 /** `feedback.[wandb.runnable.judge].payload.output.score`; a kind may contain dots, and `*` matches any kind. */
 const feedbackField = /^feedback\.\[(.+?)\]\.payload(?:\.(.+))?$/s
 
-function payloadReading(field: string, dialect: Dialect, subject: FeedbackSubject): FieldReading | undefined {
+/** The type of feedback that a field reads, null for any, and the path inside its payload. */
+export function payloadField(field: string): { type: string | null; path: string[] } | undefined {
   const [match, type = '', rest] = feedbackField.exec(field) ?? []
   if (match === undefined) return undefined
-  const path = rest === undefined ? [] : splitPath(rest)
-  const column = payloadOf(dialect, subject, type === '*' ? null : type, path)
-  return { kind: 'json', column, path, most: maxPayloadBytes }
+  return { type: type === '*' ? null : type, path: rest === undefined ? [] : splitPath(rest) }
+}
+
+function payloadReading(field: string, dialect: Dialect, subject: FeedbackSubject): FieldReading | undefined {
+  const { type, path } = payloadField(field) ?? {}
+  if (type === undefined || path === undefined) return undefined
+  return { kind: 'json', column: payloadOf(dialect, subject, type, path), path, most: maxPayloadBytes }
 }
 
 /**

@@ -1,6 +1,7 @@
-import { type Expression, mentionsOf } from '../../domain/expressions/expression.ts'
+import { type Expression, mentionsOf, textsIn } from '../../domain/expressions/expression.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
+import { asksForFeedback, feedbackCandidates } from '../feedback/candidates.ts'
 import { isQueued } from '../queues/items.ts'
 import { asksForValues, valueCandidates } from '../search/candidates.ts'
 import { compileCondition } from '../sql/conditions.ts'
@@ -66,8 +67,8 @@ export function streamMatching<Row>(
 ): AsyncIterable<Row[]> {
   const query = callsQueryOf(db, view)
   // Its thread is free as soon as it is read: a generator around it would hold it for longer.
-  if (!isNarrowable(view) && !hasThreshold(view) && !asksForValues(view) && costMentions(view) === 0)
-    return db.stream<Row>(select(query), options)
+  const isKnown = [isNarrowable, hasThreshold, asksForValues, asksForFeedback].some((holds) => holds(view))
+  if (!isKnown && costMentions(view) === 0) return db.stream<Row>(select(query), options)
   return (async function* () {
     const narrowed = await narrowedQuery(db, view, now, query)
     yield* db.stream<Row>(select(narrowed), options)
@@ -97,7 +98,10 @@ export async function narrowedQuery(
   now: number,
   query = callsQueryOf(db, view),
 ): Promise<CallsQuery & { narrowed: readonly Sql[]; isFew: boolean }> {
-  const { narrowed, isFew } = await narrowingOf(db, view, now)
+  const within = await narrowingOf(db, view, now)
+  const few = within.isFew ? undefined : await feedbackCandidates(db, view)
+  const narrowed = few === undefined ? within.narrowed : [few]
+  const isFew = within.isFew || few !== undefined
   const known = await viewInFacts(db, view)
   const priced = await pricedQuery(db, known, known === view ? query : callsQueryOf(db, known))
   return { ...priced, narrowed, isFew, conditions: [...narrowed, ...priced.conditions] }
@@ -178,21 +182,13 @@ function askingForQueues(expression: Expression): Expression {
     case 'not':
       return { ...expression, operand: askingForQueues(expression.operand) }
     case 'compare': {
-      const { by, left, right } = expression
-      const queueId = by === 'eq' ? (queueNamed(left, right) ?? queueNamed(right, left)) : undefined
-      if (queueId === undefined) return expression
+      const { field, values: [queueId] = [] } = textsIn(expression) ?? {}
+      if (field !== queueField || queueId === undefined) return expression
       return { op: 'convert', to: 'exists', input: { op: 'field', field: question(queueId) } }
     }
     default:
       return expression
   }
-}
-
-function queueNamed(field: Expression, literal: Expression): string | undefined {
-  const names = field.op === 'field' && field.field === queueField
-  return names && literal.op === 'literal' && literal.literal.kind === 'text'
-    ? literal.literal.value
-    : undefined
 }
 
 /** Resolves these questions, and passes every other field to `resolve`. */

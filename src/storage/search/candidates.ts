@@ -1,4 +1,4 @@
-import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
+import { allHolding, type Expression, equalityIn, type Literal } from '../../domain/expressions/expression.ts'
 import { isListIndex, splitPath } from '../../domain/expressions/path.ts'
 import { type KeyedDocument, keyedDocuments, partialKey, valueKey } from '../../domain/search/values.ts'
 import { type Sql, sql } from '../sql/sql.ts'
@@ -6,13 +6,17 @@ import { allRows, type BoundReader } from '../transaction.ts'
 import { entriesOf } from './entries.ts'
 import { isReadThrough, searchState } from './indexing.ts'
 
+type StepsOf = (field: string) => readonly string[]
+
 interface ValueView {
   project: string
   query: Expression | undefined
+  /** The document of a field and the path inside of it, if they are not its name. */
+  stepsOf?: StepsOf
 }
 
 /** With more calls than these, reading them one by one is no faster than the list as it is. */
-const maxCandidates = 2_000
+export const maxCandidates = 2_000
 /** Writes that are not indexed yet. */
 const maxBacklog = 1_000
 const maxAlternatives = 64
@@ -56,9 +60,9 @@ async function unindexed(db: BoundReader, project: string): Promise<string[] | u
 }
 
 /** For each condition that must hold, the keys of which a call has one if it holds. */
-function keysOf({ project, query }: ValueView): string[][] {
+function keysOf({ project, query, stepsOf = splitPath }: ValueView): string[][] {
   return allHolding(query).flatMap((condition) => {
-    const wanted = wantedBy(condition)
+    const wanted = wantedBy(condition, stepsOf)
     if (wanted === undefined || wanted.texts.length > maxAlternatives) return []
     const { document, path, texts } = wanted
     const keys = texts.map((text) => valueKey(project, document, path, text))
@@ -74,25 +78,18 @@ interface Wanted {
 }
 
 /** The values of which a field must equal one. Undefined if the condition is anything else. */
-function wantedBy(condition: Expression): Wanted | undefined {
-  if (condition.op === 'in') return wantedOf(condition.operand, condition.list)
-  if (condition.op !== 'compare' || condition.by !== 'eq') return undefined
-  return wantedOf(condition.left, [condition.right]) ?? wantedOf(condition.right, [condition.left])
-}
-
-function wantedOf(field: Expression, values: readonly Expression[]): Wanted | undefined {
-  if (field.op !== 'field') return undefined
-  const [name, ...path] = splitPath(field.field)
+function wantedBy(condition: Expression, stepsOf: StepsOf): Wanted | undefined {
+  const equal = equalityIn(condition)
+  if (equal === undefined) return undefined
+  const [name, ...path] = stepsOf(equal.field)
   const document = keyedDocuments.find((keyed) => keyed === name)
   // A whole number may be an index into a list, whose items have no keys.
   if (document === undefined || path.some(isListIndex)) return undefined
-  const texts = values.flatMap((value) => textOf(value) ?? [])
-  return texts.length < values.length ? undefined : { document, path, texts }
+  const texts = equal.literals.flatMap((literal) => textOf(literal) ?? [])
+  return texts.length < equal.literals.length ? undefined : { document, path, texts }
 }
 
 /** How a value that equals the literal reads, but for the spelling of numbers. Lists and objects have no keys. */
-function textOf(value: Expression): string | undefined {
-  if (value.op !== 'literal') return undefined
-  const { kind, text } = value.literal
+function textOf({ kind, text }: Literal): string | undefined {
   return (kind === 'text' && !/^[[{]/.test(text)) || kind === 'number' ? text : undefined
 }

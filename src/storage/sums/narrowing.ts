@@ -3,11 +3,12 @@ import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
 import type { SummedField } from './counting.ts'
 import { unsettledHours } from './marks.ts'
-import { equalitiesIn, factOf, type SummedView } from './selection.ts'
+import { equalitiesIn, factOf, rareKindsIn, type SummedView } from './selection.ts'
 import { day, hour } from './spans.ts'
 
 interface Wanted {
-  field: SummedField
+  /** Without one, the values are those of kinds, of which sums of all calls are kept. */
+  field: SummedField | ''
   values: readonly string[]
 }
 
@@ -32,9 +33,10 @@ async function timesMet(
   wanted: Wanted,
   unsettled: ReadonlySet<number>,
 ): Promise<Sql> {
+  const column = rawSql(wanted.field === '' ? 'kind' : 'value')
   const edge = async (direction: 'ASC' | 'DESC') => {
     const found = sql`SELECT at FROM call_sums WHERE project_id = ${project} AND span = ${day} AND field = ${wanted.field}
-      AND value IN (${listOf(wanted.values)}) ORDER BY at ${rawSql(direction)} LIMIT 1`
+      AND ${column} IN (${listOf(wanted.values)}) ORDER BY at ${rawSql(direction)} LIMIT 1`
     const [row] = await allRows<{ at: number | string }>(db, found)
     return row === undefined ? [] : [Number(row.at)]
   }
@@ -53,7 +55,10 @@ async function timesMet(
 export const isNarrowable = (view: SummedView): boolean => wantedBy(view).length > 0
 
 function wantedBy({ filters, query }: SummedView): Wanted[] {
-  const wanted: Wanted[] = equalitiesIn(query)
+  const wanted: Wanted[] = [
+    ...equalitiesIn(query),
+    ...rareKindsIn(query).map((values) => ({ field: '', values }) as const),
+  ]
   for (const { op_names } of filters) {
     const ops = op_names?.length ? op_names.map(factOf) : [undefined]
     const values = ops.filter((op) => op !== undefined)

@@ -1,5 +1,5 @@
 import { opOf } from '../../domain/call-facts/facts.ts'
-import { allHolding, type Expression } from '../../domain/expressions/expression.ts'
+import { allHolding, type Expression, textsIn } from '../../domain/expressions/expression.ts'
 import type { CallsFilter } from '../calls/filter.ts'
 import { isDeriving } from '../calls/underived.ts'
 import type { Reader } from '../transaction.ts'
@@ -42,13 +42,22 @@ export function selectionOf({ filters, query }: SummedView): Selection | undefin
     if (equal === undefined) return undefined
     const { values } = equal
     const field = fieldNames.get(equal.field)
-    if (equal.field === 'origin')
-      selected = selected.filter((kind) => values.some((value) => kind.endsWith(` ${value}`)))
+    if (equal.field === 'origin') selected = selected.filter(isOfOrigin(values))
     else if (field === undefined || only !== undefined || values.includes('')) return undefined
     else only = { field, values }
   }
   return { kinds: selected, only }
 }
+
+const isOfOrigin = (origins: readonly string[]) => (kind: string) =>
+  origins.some((origin) => kind.endsWith(` ${origin}`))
+
+/** Of each condition of a query on the origin, the kinds that meet it. Most calls are of the application. */
+export const rareKindsIn = (query: Expression | undefined): string[][] =>
+  allHolding(query).flatMap((condition) => {
+    const { field, values = [] } = equalityIn(condition) ?? {}
+    return field === 'origin' && !values.includes('app') ? [kinds.filter(isOfOrigin(values))] : []
+  })
 
 const isOfRoots = ({ trace_roots_only, ...others }: CallsFilter) =>
   Object.values(others).every((value) => value === null || value === undefined)
@@ -88,18 +97,7 @@ function equalityIn(expression: Expression): { field: string; values: string[] }
     if (first === undefined || others.some((other) => other?.field !== first.field)) return undefined
     return { ...first, values: [first, ...others].flatMap((each) => each?.values ?? []) }
   }
-  if (expression.op === 'in') return equalTo(expression.operand, expression.list)
-  if (expression.op !== 'compare' || expression.by !== 'eq') return undefined
-  const { left, right } = expression
-  return left.op === 'field' ? equalTo(left, [right]) : equalTo(right, [left])
-}
-
-function equalTo(field: Expression, list: readonly Expression[]) {
-  const values = list.flatMap((value) =>
-    value.op === 'literal' && value.literal.kind === 'text' ? [value.literal.value] : [],
-  )
-  const isKnown = field.op === 'field' && values.length > 0 && values.length === list.length
-  return isKnown ? { field: field.field, values } : undefined
+  return textsIn(expression)
 }
 
 /** Conditions of a query that a summed field has one of some values. All of them must hold, among others. */

@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { parseExpression } from '../../../src/domain/expressions/parse.ts'
 import { formatTime } from '../../../src/domain/time.ts'
 import { type CallRow, selectCalls } from '../../../src/storage/calls/calls.ts'
 import { callFields } from '../../../src/storage/calls/fields.ts'
+import { callsQueryOf, streamCalls } from '../../../src/storage/calls/queries.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { feedbackCandidates } from '../../../src/storage/feedback/candidates.ts'
 import { type Feedback, selectFeedback } from '../../../src/storage/feedback/feedback.ts'
 import type { NewFeedback } from '../../../src/storage/feedback/writes.ts'
 import { compileCondition } from '../../../src/storage/sql/conditions.ts'
 import { compileOrder } from '../../../src/storage/sql/sorting.ts'
 import { rawSql, type Sql } from '../../../src/storage/sql/sql.ts'
+import { boundTo } from '../../../src/storage/transaction.ts'
 import { newProject, startedAt, startPart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
+import { collect, viewIn } from '../../support/views.ts'
 
 function feedbackOf(project: string, fields: Partial<Feedback> = {}): NewFeedback {
   const record: Feedback = {
@@ -48,6 +53,8 @@ function stored(db: Database, projectId: string): Promise<Feedback[]> {
   return rowsOf(db, selectFeedback(db, query, [rawSql('feedback.*')]))
 }
 
+const columns = { large: new Set<never>(), totalStorageSize: false, feedback: true }
+
 const idsOf = async (db: Database, project: string) => (await stored(db, project)).map(({ id }) => id)
 
 function callsOf(
@@ -57,7 +64,6 @@ function callsOf(
   order: readonly Sql[] = [rawSql('id')],
 ): Promise<CallRow[]> {
   const query = { projectId, conditions, order, limit: null, offset: 0 }
-  const columns = { large: new Set<never>(), totalStorageSize: false, feedback: true }
   return rowsOf(db, selectCalls(db, query, columns, startedAt + 1))
 }
 
@@ -313,6 +319,64 @@ export function feedback(open: Driver['open']): void {
         (await callsOf(db, project, [], order)).map(({ id }) => id),
         ['a', 'c', 'b', 'd'],
       )
+    })
+
+    test('that few calls have leaves only these to read, and its absence leaves all', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const ids = Array.from({ length: 6 }, (_, n) => `call-${n}`)
+      await db.write(
+        'upsertCalls',
+        ids.map((id) => startPart(project, id)),
+      )
+      const say = (n: number, payload: string, after = 0, feedback_type = 'judge') =>
+        feedbackOf(project, { call_id: `call-${n}`, feedback_type, payload, created_at: startedAt + after })
+      await db.write('addFeedback', [
+        say(0, '{"output":0.9}'),
+        say(1, '{"output":{"score":0.8}}'),
+        // No longer, but some of it holds.
+        say(2, '{"output":0.9}'),
+        say(2, '{"output":0.1}', 1),
+        say(3, '{"output":0.2}'),
+        say(4, '{"output":0.9}', 0, 'other'),
+        feedbackOf(project, { call_id: null, feedback_type: 'judge', payload: '{"output":1}' }),
+        feedbackOf(newProject(), { call_id: 'call-5', feedback_type: 'judge', payload: '{"output":1}' }),
+      ])
+      const field = (path: string, type = 'judge') => ({ $getField: `feedback.[${type}].payload.${path}` })
+      const above = (path: string, type?: string) => ({ $gt: [field(path, type), { $literal: 0.5 }] })
+      const both = async (condition: object) => {
+        const query = parseExpression({ $expr: condition })
+        const view = { ...viewIn(project, { query }), filters: [] }
+        const bound = boundTo(db, new AbortController().signal)
+        const narrowed = await feedbackCandidates(bound, view)
+        const candidates = narrowed && (JSON.parse(narrowed.values[0] as string) as string[]).sort()
+        const found = await collect(streamCalls(bound, view, columns, startedAt + 1))
+        const whole = await callsOf(db, project, callsQueryOf(db, view).conditions)
+        assert.deepEqual(found.map(({ id }) => id).sort(), whole.map(({ id }) => id).sort())
+        return [candidates, found.map(({ id }) => id).sort()]
+      }
+      const [zero, one, two, , four] = ids
+      assert.deepEqual(await both(above('output')), [[zero, two], [zero]])
+      const scored = { $or: [above('output'), above('output.score')] }
+      assert.deepEqual(await both(scored), [
+        [zero, one, two],
+        [zero, one],
+      ])
+      assert.deepEqual(await both(above('output', '*')), [
+        [zero, two, four],
+        [zero, four],
+      ])
+      assert.deepEqual(await both(above('output', 'nobody')), [[], []])
+      const exists = { $convert: { input: field('output.score'), to: 'exists' } }
+      assert.deepEqual(await both(exists), [[one], [one]])
+      for (const condition of [
+        { $not: [exists] },
+        { $eq: [field('output'), { $literal: null }] },
+        { $lt: [field('output'), { $literal: 'x' }] },
+        { $or: [above('output'), above('output', 'other')] },
+        { $not: [{ $or: [above('output'), { $eq: [field('output.score'), { $literal: '' }] }] }] },
+      ])
+        assert.equal((await both(condition))[0], undefined, JSON.stringify(condition))
     })
   })
 }

@@ -342,6 +342,7 @@ export function sumsOfCalls(open: Driver['open']): void {
         call(2, `${versions}:v1`),
         call(9, 'ask'),
       ])
+      const judge = { op_name: 'heddle.judge', started_at: from + 4 * day, parent_id: 'call 0' }
       const within = async (view: Partial<CallsView>) =>
         (await narrowing(boundTo(db, signal), { ...viewOf(project, false), ...view }, expiry))[0]?.text
       const ops = (...op_names: string[]) => within({ filters: [{ op_names }] })
@@ -360,10 +361,16 @@ export function sumsOfCalls(open: Driver['open']): void {
         assert.deepEqual(await span({ filters: [{ op_names: [name] }] }), daysOf(2, 2), name)
       }
       assert.equal(await within({ query: condition('summary.weave.status', 'running') }), '1 = 0')
+      assert.equal(await within({ query: condition('origin', 'judge') }), '1 = 0')
+      assert.equal(await within({ query: amongst('origin', ['evaluation', 'other']) }), '1 = 0')
+      assert.equal(await within({ query: amongst('origin', ['app', 'judge']) }), undefined)
       // The beginning of several names, or nothing that sums are kept by.
       assert.equal(await ops('as:*'), undefined)
       assert.equal(await ops('x:///as:*', 'ask'), undefined)
       assert.equal(await within({ query: condition('exception', 'x') }), undefined)
+      await db.write('upsertCalls', [wholePart(project, 'judge', judge)])
+      await sumAll(boundTo(db, signal))
+      assert.deepEqual(await span({ query: condition('origin', 'judge') }), daysOf(4, 4))
       await db.write('upsertCalls', [call(30, 'new')])
       assert.deepEqual(await span({ filters: [{ op_names: ['nothing'] }] }), [
         from + 30 * day,

@@ -3,6 +3,9 @@ import { describe, test } from 'node:test'
 import { JsonNumber } from '../../../packages/json/index.ts'
 import { parseExpression } from '../../../src/domain/expressions/parse.ts'
 import { readSearch } from '../../../src/domain/search/search-text.ts'
+import { readSpanGroups } from '../../../src/storage/agents/span-groups.ts'
+import { readSpanStats } from '../../../src/storage/agents/span-stats.ts'
+import { countSpans, readSpans } from '../../../src/storage/agents/spans.ts'
 import { type CallRow, selectCalls } from '../../../src/storage/calls/calls.ts'
 import {
   type CallsView,
@@ -90,6 +93,10 @@ function readsOf(record: Database, view: CallsView) {
   }
   const named = { ...threads, threads: ['thread-0', 'thread-1', 'thread-2'] }
   const byCost = { ...threads, sort: [{ field: 'cost', direction: 'desc' }] } as const
+  const spans = { ...threads, ...viewOf(project, equals('customer', 0)), from: undefined }
+  const duration = { field: 'duration_ms', isAttribute: false }
+  const grouped = { keys: [{ ...duration, name: 'took' }], costs: false, measures: [], bounds: [] }
+  const timed = { ...figures, ...duration, requestPath: 'metrics.0', isText: false }
   const reaction = viewOf(project, {
     $and: [
       equals('inputs.customer', 0),
@@ -120,6 +127,11 @@ function readsOf(record: Database, view: CallsView) {
     conversations: () => all(streamThreads(boundTo(db, signal), { ...threads, sort: [] }, now)),
     'named conversations': () => all(streamThreads(boundTo(db, signal), { ...named, sort: [] }, now)),
     'conversations by cost': () => all(streamThreads(boundTo(db, signal), byCost, now)),
+    spans: () => readSpans(boundTo(db, signal), spans, { costs: false, documents: false }, now),
+    'a count of spans': () => countSpans(boundTo(db, signal), spans, now),
+    'groups of spans': () => readSpanGroups(boundTo(db, signal), { ...spans, ...grouped }, now),
+    'figures of spans': () =>
+      readSpanStats(boundTo(db, signal), { ...spans, edges, keys: [], limit: 10 }, [timed], now),
     'conversations with a reaction': () =>
       all(streamThreads(boundTo(db, signal), { ...threads, query: reaction, sort: [] }, now)),
   }
@@ -276,7 +288,7 @@ export function values(open: Driver['open']): void {
       const db = await open(t)
       const project = newProject()
       const call = (n: number) => ({
-        ...{ inputs: `{"customer":${n % 4}}`, op_name: `op-${n % 3}` },
+        ...{ inputs: `{"customer":${n % 4}}`, attributes: `{"customer":${n % 4}}`, op_name: `op-${n % 3}` },
         ...{ thread_id: `thread-${n % 5}`, started_at: startedAt + n },
       })
       const end = {
