@@ -220,6 +220,12 @@ async function assertShown(
   }
   for (const tick of await page.locator('.reliability text').all()) assert.ok(await tick.evaluate(isWhole))
   await page.getByText('Up: how often it was right. Across: how sure it was.').waitFor()
+  await page.setViewportSize({ width: 360, height: 800 })
+  const errors = page.getByRole('region', { name: 'Error', exact: true })
+  assert.ok(
+    await errors.evaluate((table) => table.scrollWidth <= table.clientWidth),
+    'it is whole on a phone',
+  )
   const agreed = page.getByRole('region', { name: 'Agreement' })
   assert.ok((await agreed.getByRole('cell', { name: 'yes', exact: true }).count()) > 0)
   assert.equal(await agreed.getByText('true').count(), 0)

@@ -29,7 +29,7 @@ const earlier = completeOf({
   summary: { usage: { older: { requests: 1, prompt_tokens: 1, completion_tokens: 1 } } },
 })
 
-const { open } = await pageTests({ after }, { fill: (page) => writeCalls(page, [...batch, earlier]) })
+const { served, open } = await pageTests({ after }, { fill: (page) => writeCalls(page, [...batch, earlier]) })
 
 const totalOf = (panel: string) => `[data-panel="${panel}"] figcaption .muted`
 
@@ -42,7 +42,13 @@ test('a day is drawn with its totals, and its table links to the calls of an hou
   assert.equal(await page.textContent(totalOf('written')), '60')
   // Times stand between the ends, too, each at its place.
   const ends = page.locator('[data-panel="calls"] .chart-ends span')
-  assert.equal(new Set(await ends.allTextContents()).size, 5)
+  const times = await ends.allTextContents()
+  assert.equal(new Set(times).size, 5)
+  assert.deepEqual(
+    times.slice(1).filter((time) => !/^\d\d:\d\d$/.test(time)),
+    [],
+    'the date stands once',
+  )
   // Half of the highest, if there is one, is at the middle line, and the numbers of a time are at the cursor.
   for (const [panel, numbers] of [
     ['errors', ['3']],
@@ -69,6 +75,17 @@ test('a day is drawn with its totals, and its table links to the calls of an hou
   await page.waitForFunction(() => document.querySelectorAll('.grid-row .call-name').length === 3)
   await page.goBack()
   await page.waitForSelector('[data-panel="calls"] svg path')
+  assert.deepEqual(problems, [])
+})
+
+test('a chart whose half has the text of its highest value shows it once', { skip }, async (t) => {
+  const [started_at, ended_at] = [`${day}T00:00:00.000Z`, `${day}T00:00:00.000400Z`]
+  const quick = completeOf({ project_id: 'acme/quick', op_name: 'quick', started_at, ended_at })
+  await writeCalls(served(), [quick], 'acme/quick')
+  const { page, problems } = await open(t, `/ui/acme/quick/charts?range=${ofDay}`)
+  const numbers = page.locator('[data-panel="latency-p50"] .plot > .muted')
+  await numbers.first().waitFor()
+  assert.deepEqual(await numbers.allTextContents(), ['<1 ms'])
   assert.deepEqual(problems, [])
 })
 

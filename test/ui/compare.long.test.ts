@@ -70,6 +70,14 @@ test('a comparison of three runs on a narrow screen has all of them', { skip }, 
   }
 })
 
+test('on a phone the rows of two runs are whole', { skip }, async (t) => {
+  const { page, problems } = await open(t, compare([0, 1]), narrow)
+  const rows = page.getByRole('grid')
+  await rows.locator('.cell-run').first().waitFor()
+  assert.ok(await rows.evaluate((grid) => grid.scrollWidth <= grid.clientWidth))
+  assert.deepEqual(problems, [])
+})
+
 test('on a phone a run takes a third of the screen at most, with all its figures', { skip }, async (t) => {
   const { page, problems } = await open(t, evals, narrow)
   const rows = page.locator('tbody tr')

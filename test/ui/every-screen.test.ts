@@ -73,7 +73,8 @@ function findLayoutFaults(): string[] {
     if (isCard && new Set(edges.map(Math.round)).size > 2) found.push(`a card is ragged: ${about(row)}`)
   }
   // What a finger has to hit; a link in a text is as high as its line.
-  const controls = ':is(button, .button, select, textarea, input:not([type=checkbox], [type=radio]))'
+  const controls =
+    ':is(button, .button, select, textarea, input:not([type=checkbox], [type=radio]), summary, .brand, label:has(> [type=checkbox]))'
   for (const control of innerWidth < 736 ? document.querySelectorAll(`:is(header, main) ${controls}`) : []) {
     const { height } = control.getBoundingClientRect()
     const isOfHead = control.closest('.grid-head, thead, .json-toggle, [role=tree]') !== null
@@ -104,6 +105,8 @@ function findLayoutFaults(): string[] {
     if (isShown(name) && tops.size > (innerWidth < 736 ? 3 : 2))
       found.push(`a name takes ${tops.size} lines: ${about(name)}`)
   }
+  for (const line of document.querySelectorAll('main :is(.grid-row, h1, .agent-asked, .cell-input)'))
+    if (line.textContent?.includes('**')) found.push(`Markdown on a line: ${about(line)}`)
   // Whoever points at a text that is cut off can read it.
   for (const text of document.querySelectorAll('main :not(.rows-grid *)')) {
     const isCut =

@@ -72,7 +72,7 @@ test('a judge is written with a field of a real call, tried on three calls, and 
   assert.equal(prompt, 'Is this a city? {output.choices.0.message.content}')
   await page.getByRole('button', { name: 'Try on 3 calls' }).click()
   const said = page.getByRole('list', { name: 'What it says' })
-  await said.getByRole('definition').getByText('true', { exact: true }).first().waitFor()
+  await said.getByRole('definition').getByText('yes', { exact: true }).first().waitFor()
   assert.ok(!(await said.textContent())?.includes('{'))
   assert.equal(await said.getByRole('listitem').count(), 3)
   // What people said of the call is beside what the judge says.
@@ -488,6 +488,10 @@ test('the progress of a run of another program names its model, and offers nothi
   const run = await evaluationRunsOf(served()).run()
   const { page, problems } = await open(t, `${ui}/evals/new?runs=${run}`)
   await page.getByText('small:v0: no answers yet').waitFor()
+  const renamed = { project_id: project, call_id: run, display_name: 'first try' }
+  assert.equal((await served().post('/call/update', renamed)).status, 200)
+  await page.reload()
+  await page.getByText('first try (small:v0): no answers yet').waitFor()
   assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 0)
   assert.equal(await page.getByText('continues without this tab').count(), 0)
   assert.deepEqual(problems, [])
@@ -538,7 +542,7 @@ test('a monitor of a score where lower is better shows the highest first, when o
   await page.getByRole('button', { name: 'Judge 100 older calls' }).dblclick()
   await page.getByText('2 judged').waitFor()
   const scores = page.getByRole('region', { name: 'Highest of long passed' }).getByRole('row')
-  assert.match((await scores.nth(1).textContent()) ?? '', /passedtrue/)
+  assert.match((await scores.nth(1).textContent()) ?? '', /passedyes/)
   // A call is known by what it was asked.
   await scores.nth(1).getByRole('link', { name: 'capital of Chad' }).waitFor()
   assert.deepEqual(problems, [])
@@ -574,10 +578,11 @@ test('a monitor is made in the page; its page shows the mean, the lowest first, 
     await page.getByRole('button', { name: 'Pause' }).waitFor()
     return (await page.getByText('2 judged').count()) === 1
   })
-  await page.getByRole('heading', { name: 'short passed: mean 0.500 of 2' }).waitFor()
+  await page.getByRole('heading', { name: 'short passed: yes in 50.0 % of 2' }).waitFor()
   await page.getByRole('img', { name: 'Mean of short passed by day' }).waitFor()
+  await page.getByText(/^\d+ \w+ to \d+ \w+, UTC; from 0 % to 100 %$/).waitFor()
   const scores = page.getByRole('region', { name: 'Lowest of short passed' }).getByRole('row')
-  assert.match((await scores.nth(1).textContent()) ?? '', /passedfalse/)
+  assert.match((await scores.nth(1).textContent()) ?? '', /passedno/)
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByRole('button', { name: 'Resume' }).waitFor()
   await page.getByRole('button', { name: 'Delete' }).click()

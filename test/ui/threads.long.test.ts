@@ -343,6 +343,13 @@ test('the bar of a conversation fits at every width', { skip }, async (t) => {
     await page.setViewportSize({ width, height: 800 })
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width)
   }
+  // On a phone the first turn is on the upper half of the screen, and a note that is written has its room.
+  await page.setViewportSize({ width: 360, height: 800 })
+  const note = page.getByLabel('A note on this conversation')
+  const [top, low] = await Promise.all([turn(page, 1), note].map((part) => part.boundingBox()))
+  assert.ok((top?.y ?? 800) < 350, `${top?.y}`)
+  await note.focus()
+  assert.ok(((await note.boundingBox())?.height ?? 0) > (low?.height ?? 0))
   assert.deepEqual(problems, [])
 })
 

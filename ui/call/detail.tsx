@@ -1,4 +1,4 @@
-import { type ComponentChildren, Fragment } from 'preact'
+import { Fragment } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { AddToDataset } from '../adding/add-to-dataset.tsx'
 import { AddToQueue } from '../adding/add-to-queue.tsx'
@@ -7,6 +7,7 @@ import { AddButtons, addKeys, PlayLink } from '../parts/add-buttons.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Cost } from '../parts/cost.tsx'
 import { DownloadButton } from '../parts/download-button.tsx'
+import { Fact } from '../parts/plain-table.tsx'
 import { type Shortcut, useShortcuts } from '../parts/shortcuts.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
@@ -251,15 +252,6 @@ function Facts({ row, thread }: { row: CallRow; thread: { project: string; id: s
       )}
       {row.storage_size_bytes !== null && <Fact name="Size">{sizeText(row.storage_size_bytes)}</Fact>}
     </dl>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd dir="auto">{children}</dd>
-    </div>
   )
 }
 

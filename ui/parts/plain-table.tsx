@@ -30,5 +30,15 @@ export function PlainTable({ label, className = '', columns, numbers, children }
   )
 }
 
+/** In a list of facts. */
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd dir="auto">{children}</dd>
+    </div>
+  )
+}
+
 export const numberClass = (column: string, numbers: readonly string[] = []): string =>
   numbers.includes(column) ? 'is-number' : ''

@@ -9,6 +9,7 @@ import {
   valueLine,
 } from '../../packages/conversations/index.ts'
 import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from './json-index.ts'
+import { previewText } from './preview-text.ts'
 
 /** The reader of conversations, for values of this page. */
 
@@ -34,7 +35,8 @@ function previewOf(messages: readonly Message[] | undefined): string {
 }
 
 /** As much of a text as a row can show. */
-export const lineOf = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200)
+export const lineOf = (text: string): string =>
+  previewText(text.slice(0, 400).replace(/\s+/g, ' ').trim()).slice(0, 200)
 
 /** Any value on one line. */
 export function lineOfValue(node: JsonNode | undefined): string {

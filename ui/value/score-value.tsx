@@ -1,4 +1,4 @@
-import { type JsonNode, membersOf, sourceOf, stringOf } from './json-index.ts'
+import { type JsonMember, type JsonNode, membersOf, sourceOf, stringOf } from './json-index.ts'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
 import { scoreText } from './scores.ts'
@@ -32,7 +32,14 @@ export function ScoreLeaf({ node }: { node: JsonNode }) {
     return <JsonTree node={node} open={0} />
   return (
     <span class="score-value" title={sourceOf(node)}>
-      {members.map(({ name, node: value }) => `${name} ${scoreText(value)}`).join(' · ') || scoreText(node)}
+      {isDecided ? decisionText(members) : scoreText(node)}
     </span>
   )
 }
+
+/** What was decided and how surely; the probabilities of all the others are in the title. */
+const decisionText = (members: readonly JsonMember[]): string =>
+  members
+    .filter(({ name }) => name !== 'probabilities')
+    .map(({ name, node }) => (/^(value|level)$/.test(name) ? '' : `${name} `) + scoreText(node))
+    .join(' · ')

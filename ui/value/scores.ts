@@ -17,9 +17,12 @@ export function numberText(value: number): string {
   return value.toFixed(size < 1 ? 3 : size < 100 ? 2 : 1)
 }
 
-/** A text, or any other value with its fractions rounded. */
+export const answerText = (answer: string): string => ({ true: 'yes', false: 'no' })[answer] ?? answer
+
+/** A text, yes or no, or any other value with its fractions rounded. */
 export const scoreText = (node: JsonNode): string =>
-  stringOf(node) ?? sourceOf(node).replace(/-?\d+\.\d[\d.e+-]*/gi, (digits) => numberText(Number(digits)))
+  stringOf(node) ??
+  answerText(sourceOf(node)).replace(/-?\d+\.\d[\d.e+-]*/gi, (digits) => numberText(Number(digits)))
 
 export const shareText = (share: number): string =>
   `${(share * 100).toFixed(share > 0 && share < 1 ? 1 : 0)} %`

@@ -13,6 +13,7 @@ import { nameOf, newestFirst, readPage } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
 import { isForbidden } from '../../server/request.ts'
 import { latestFirst, readThreads, type Thread } from '../../server/threads.ts'
+import { previewText } from '../../value/preview-text.ts'
 import { countText, durationText } from '../../value/units.ts'
 import { modelsOf, pathOfCall } from '../calls/line.tsx'
 import { parseQuery } from '../calls/parse-query.ts'
@@ -113,7 +114,7 @@ function Newest({ project, filter, query }: NewestProps) {
         columns={{
           Conversation: ({ thread_id, ...thread }) => (
             <a dir="auto" class="agent-asked" href={paths.thread(project, thread_id)}>
-              {thread.input_preview ?? thread_id}
+              {previewText(thread.input_preview ?? thread_id)}
             </a>
           ),
           Turns: ({ turn_count }) => countText(turn_count),
@@ -139,7 +140,7 @@ function Newest({ project, filter, query }: NewestProps) {
         columns={{
           Call: (call) => (
             <a dir="auto" class="agent-asked" href={pathOfCall(project, call)}>
-              {call.input_preview ?? nameOf(call)}
+              {previewText(call.input_preview ?? nameOf(call))}
             </a>
           ),
           Status: ({ status }) => <Status status={status} />,

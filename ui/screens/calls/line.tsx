@@ -8,6 +8,7 @@ import { Time } from '../../parts/time.tsx'
 import { ComingRow, movedTo } from '../../parts/virtual-list.tsx'
 import { paths } from '../../routes.ts'
 import { nameOf, type TraceSum } from '../../server/calls.ts'
+import { previewText } from '../../value/preview-text.ts'
 import { refName } from '../../value/ref.ts'
 import { costText, durationText, sizeText, tokensText } from '../../value/units.ts'
 import type { Column, ColumnName } from './columns.ts'
@@ -156,8 +157,8 @@ function textOf(json: string): string {
 function Previewed({ call: { input_preview: asked, output_preview: said } }: { call: LightCall }) {
   return (
     <>
-      {asked}
-      {said !== null && said !== '' && <span class="preview-said"> → {said}</span>}
+      {previewText(asked ?? '')}
+      {said !== null && said !== '' && <span class="preview-said"> → {previewText(said)}</span>}
     </>
   )
 }

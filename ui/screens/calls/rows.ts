@@ -12,6 +12,7 @@ import {
   type TraceSum,
 } from '../../server/calls.ts'
 import type { LiveEvent } from '../../server/events.ts'
+import { guardedReads } from '../../server/guarded-reads.ts'
 import { UnreachableError } from '../../server/request.ts'
 
 export const pageSize = 100
@@ -44,13 +45,11 @@ const bothNews = (first: News, second: News): News => ({
 export function createRows(view: CallsView, isAtRest: () => boolean) {
   const rows = signal<ReadonlyMap<number, LightCall>>(new Map())
   const count = signal<number | undefined>(undefined)
-  const error = signal<Error | undefined>(undefined)
   const fresh = signal(0)
   const gone = signal<ReadonlySet<string>>(new Set())
   const traceSums = signal<ReadonlyMap<string, TraceSum>>(new Map())
   const isPaused = signal(false)
-  const closing = new AbortController()
-  const { signal: closed } = closing
+  const { error, closing, closed, fail, guarded } = guardedReads()
   const asked = new Set<number>()
   let seen = { first: 0, last: -1 }
   let newest: string | undefined
@@ -58,14 +57,6 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
   let news = noNews()
   let isDigesting = false
   const isByTime = view.sort.field === newestFirst.field && view.sort.direction === 'desc'
-
-  const guarded = async (work: () => Promise<void>) => {
-    try {
-      await work()
-    } catch (given) {
-      if (!closed.aborted) error.value = given as Error
-    }
-  }
 
   /** Roots are often functions of a program, and what their traces used stands at the calls inside. */
   async function sumUp(found: readonly LightCall[]): Promise<void> {
@@ -191,7 +182,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
         if (given instanceof UnreachableError) {
           news = bothNews(taken, news)
           rest = awayMs
-        } else if (!closed.aborted) error.value = given as Error
+        } else fail(given)
       }
       await new Promise((resolve) => setTimeout(resolve, Math.max(rest, 4 * (performance.now() - since))))
     }

@@ -37,7 +37,10 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
   const [first = end, second = end] = times
   const toThe = second.getTime() - first.getTime() < 60_000 ? 'second' : 'minute'
   // From a week on, the time of day says nothing and breaks the line.
-  const ofAxis = end.getTime() - first.getTime() > 6 * 86_400_000 ? 'day' : toThe
+  const days = (end.getTime() - first.getTime()) / 86_400_000
+  const ofAxis = days > 6 ? 'day' : toThe
+  // The first time has its date, and within a day so have the others.
+  const isDay = days < 1.1
   const timeOf = (bucket: number) => timeText(times[bucket] ?? end, now, toThe)
   const total = (one: Series) => one.values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
   const all = series.reduce((sum, one) => sum + total(one), 0)
@@ -61,7 +64,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
       <div class="plot">
         <span class="plot-top muted">{panel.text(highest)}</span>
         {/* Of a few calls there may be no half. */}
-        {(highest % 2 !== 1 || highest > 20) && (
+        {(highest % 2 !== 1 || highest > 20) && panel.text(highest / 2) !== panel.text(highest) && (
           <span class="plot-half muted">{panel.text(highest / 2)}</span>
         )}
         {pointed !== undefined && (
@@ -118,10 +121,10 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
         </svg>
       </div>
       <div class="chart-ends muted">
-        {[0, 0.25, 0.5, 0.75].map((place) => (
-          <span key={place}>{timeText(times[Math.round(place * times.length)] ?? end, now, ofAxis)}</span>
-        ))}
-        <span>{timeText(end, now, ofAxis)}</span>
+        {[0, 0.25, 0.5, 0.75, 1].map((place) => {
+          const at = times[Math.round(place * times.length)] ?? end
+          return <span key={place}>{timeText(at, place > 0 && isDay ? at : now, ofAxis)}</span>
+        })}
       </div>
       {series.length > 1 && (
         <ul class="legend">

@@ -19,10 +19,7 @@ export const spans = [
 ] as const
 
 const steps = [
-  1,
-  5,
-  15,
-  30,
+  ...[1, 5, 15, 30],
   ...[1, 2, 5, 15, 30].map((count) => count * minute),
   ...[1, 2, 4, 8, 12].map((count) => count * hour),
   ...[1, 7, 28].map((count) => count * day),

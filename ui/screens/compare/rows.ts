@@ -1,6 +1,7 @@
 import { batch, signal } from '@preact/signals'
 import { contents } from '../../export/contents.ts'
 import { type Compared, type ResultRow, type RowOrder, readRank, readRows } from '../../server/evaluations.ts'
+import { guardedReads } from '../../server/guarded-reads.ts'
 
 export const pageSize = 50
 
@@ -9,21 +10,11 @@ export function createRows(view: Compared, order: RowOrder | undefined) {
   const rows = signal<ReadonlyMap<number, ResultRow>>(new Map())
   const count = signal<number | undefined>(undefined)
   const warnings = signal<readonly string[]>([])
-  const error = signal<Error | undefined>(undefined)
   /** Positions of rows that were opened by a link; null for rows that are not in the list. */
   const places = signal<ReadonlyMap<string, number | null>>(new Map())
-  const closing = new AbortController()
-  const { signal: closed } = closing
+  const { error, closing, closed, guarded } = guardedReads()
   const asked = new Set<number>()
   const sought = new Set<string>()
-
-  const guarded = async (work: () => Promise<void>) => {
-    try {
-      await work()
-    } catch (given) {
-      if (!closed.aborted) error.value = given as Error
-    }
-  }
 
   const readPage = (page: number) =>
     guarded(async () => {

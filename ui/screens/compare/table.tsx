@@ -77,14 +77,10 @@ export function CompareTable(props: Props) {
   )
 }
 
-interface LineProps {
+interface LineProps extends Pick<Props, 'field' | 'direction' | 'ids' | 'side'> {
   index: number
   top: number
   row: ResultRow | undefined
-  field: string | undefined
-  direction: Direction
-  ids: readonly string[]
-  side: string | undefined
   isActive: boolean
   isOpen: boolean
   onOpen(): void
@@ -119,11 +115,9 @@ function Line(props: LineProps) {
   )
 }
 
-interface CellProps {
+interface CellProps extends Pick<Props, 'field' | 'direction'> {
   row: ResultRow
   id: string
-  field: string | undefined
-  direction: Direction
   /** The value of the baseline; undefined for the baseline itself. */
   base: number | undefined
   isSide: boolean

@@ -36,18 +36,9 @@ export function scoreOfRow(row: ResultRow, evaluation: string, field: string): S
   const mean = numbers.length === 0 ? undefined : numbers.reduce((all, one) => all + one, 0) / numbers.length
   const [only] = nodes
   const isOne = nodes.length === 1 && only !== undefined
-  const isTruth = nodes.every((node) => node === undefined || node.kind === 'boolean')
-  const text = isOne
-    ? isTruth
-      ? truthText(mean)
-      : scoreText(only)
-    : mean === undefined
-      ? ''
-      : numberText(mean)
+  const text = isOne ? scoreText(only) : mean === undefined ? '' : numberText(mean)
   return { mean, text, known: numbers.length, trials: trials.length }
 }
-
-const truthText = (value: number | undefined) => (value === 1 ? 'yes' : value === 0 ? 'no' : 'null')
 
 /** The text of a value, or of the messages of an answer; undefined for anything else. */
 export function explanationIn(node: JsonNode): string | undefined {

@@ -1,6 +1,5 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { PlainTable } from '../../parts/plain-table.tsx'
+import { Fact, PlainTable } from '../../parts/plain-table.tsx'
 import { Empty, FailedScreen, LoadingScreen } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { type Engine, readEngine } from '../../server/engine.ts'
@@ -166,15 +165,6 @@ function Running({ answers, all }: { answers: Engine['answers']; all: number }) 
         </p>
       )}
     </>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }
 

@@ -7,6 +7,7 @@ import {
   readEvaluations,
   readSummary,
 } from '../../server/evaluations.ts'
+import { guardedReads } from '../../server/guarded-reads.ts'
 import { fieldOf } from '../../value/scores.ts'
 
 const pageSize = 50
@@ -18,17 +19,7 @@ export function createRuns(project: string, first = 0) {
   const total = signal(0)
   const summaries = signal<ReadonlyMap<string, EvaluationSummary>>(new Map())
   const costs = signal<ReadonlyMap<string, RunCost>>(new Map())
-  const error = signal<Error | undefined>(undefined)
-  const closing = new AbortController()
-  const { signal: closed } = closing
-
-  async function guarded(work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-    } catch (given) {
-      if (!closed.aborted) error.value = given as Error
-    }
-  }
+  const { error, closing, closed, guarded } = guardedReads()
 
   const isShort = () => (rows.value?.length ?? 0) < Math.min(wanted, total.value)
 

@@ -109,7 +109,7 @@ const linesOf = (value: object, path = ''): [string, unknown][] =>
     if (member === '' || (member === null && path === '')) return []
     if (name === 'grants') return [[`${path}roles`, grantsText(member as Grant[])]]
     if (name === 'before' && Array.isArray(member)) return [['roles before', grantsText(member as Grant[])]]
-    const words = path + name.replaceAll('_', ' ')
+    const words = path + (name === 'block_unpriced' ? 'without a price' : name.replaceAll('_', ' '))
     return isNested(member) ? linesOf(member, `${words} `) : [[words, member]]
   })
 
@@ -121,6 +121,8 @@ const isNested = (value: unknown): value is object =>
 function textOf(name: string, value: unknown, action: string): string {
   if (/( at|^until)$/.test(name) && Number(value) > earliestTime)
     return timeText(new Date(Number(value) / 1_000), new Date())
+  if (/without a price$/.test(name)) return value ? 'refused' : 'free'
+  if (/warn at$/.test(name)) return `${Number(value) * 100} %`
   // Amounts of money are stored in billionths.
   if (name === 'amount' && action.startsWith('budget.')) return String(Number(value) / 1e9)
   return Array.isArray(value) ? value.join(', ') : String(value ?? 'none')

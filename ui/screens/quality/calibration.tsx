@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { AddToQueue } from '../../adding/add-to-queue.tsx'
-import { PlainTable } from '../../parts/plain-table.tsx'
+import { Fact, PlainTable } from '../../parts/plain-table.tsx'
 import { Select } from '../../parts/select.tsx'
 import { Empty, Failed, FailedScreen, Problem, Skeleton } from '../../parts/states.tsx'
 import { useWork } from '../../parts/work.ts'
@@ -20,7 +20,7 @@ import { readSpecs } from '../../server/objects.ts'
 import { isForbidden } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
 import { readScorers } from '../../server/scorers.ts'
-import { numberText } from '../../value/scores.ts'
+import { answerText, numberText } from '../../value/scores.ts'
 import { countOf, countText } from '../../value/units.ts'
 
 const readChoices = async (project: string, judge: string, signal: AbortSignal) => {
@@ -128,7 +128,11 @@ function Reliability(asked: Calibrated) {
       {isQueueing && <AddToQueue {...{ project }} calls={review} onClose={() => setQueueing(false)} />}
       {before && (
         <>
-          <PlainTable label="Error" columns={['Error', 'As it is', 'Calibrated']}>
+          <PlainTable
+            label="Error"
+            className="calibration-errors"
+            columns={['Error', 'As it is', 'Calibrated']}
+          >
             {Object.entries(errors).map(([name, text]) => (
               <tr key={name}>
                 <td>{text}</td>
@@ -177,8 +181,6 @@ function Diagram({ bins }: { bins: NonNullable<Report['before']>['bins'] }) {
   )
 }
 
-const wordOf = (answer: unknown) => ({ true: 'yes', false: 'no' })[String(answer)] ?? String(answer)
-
 /** What the judge and people said, with the calls of each cell. */
 function Confusion({ project, agreement }: { project: string; agreement: Agreement }) {
   const { confusion, notes } = agreement
@@ -194,18 +196,17 @@ function Confusion({ project, agreement }: { project: string; agreement: Agreeme
     <>
       <dl class="facts flush">
         {Object.entries(rates).map(([name, rate]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{estimateText(rate)}</dd>
-          </div>
+          <Fact key={name} {...{ name }}>
+            {estimateText(rate)}
+          </Fact>
         ))}
       </dl>
       {notes.length > 0 && <p class="muted">{notes.join('; ')}</p>}
       <PlainTable label="Agreement" columns={['People say', 'The judge says', 'Calls']}>
         {confusion.map(({ human, judge, count, call_ids }) => (
           <tr key={`${human} ${judge}`}>
-            <td>{wordOf(human)}</td>
-            <td>{wordOf(judge)}</td>
+            <td>{answerText(String(human))}</td>
+            <td>{answerText(String(judge))}</td>
             <td>
               <details>
                 <summary>{countText(count)}</summary>

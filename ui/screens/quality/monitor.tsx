@@ -23,7 +23,8 @@ import { existedUntilDeleted, isForbidden, isMissing } from '../../server/reques
 import { may } from '../../server/rights.ts'
 import { readDirections } from '../../server/scorers.ts'
 import { directionOf } from '../../value/direction.ts'
-import { jsonNode } from '../../value/json-index.ts'
+import { jsonNode, nodeAt } from '../../value/json-index.ts'
+import { previewText } from '../../value/preview-text.ts'
 import { parseRef } from '../../value/ref.ts'
 import { ScoreValue } from '../../value/score-value.tsx'
 import { numberText, shareText } from '../../value/scores.ts'
@@ -60,7 +61,10 @@ async function readAll(project: string, id: string, signal: AbortSignal) {
   const worst = await Promise.all(
     (stats?.scores ?? []).map(async (score) => {
       const isLowerBetter = directionOf(`scores.${score.scorer}.${score.path}`, stated) === 'lower'
-      return { score, isLowerBetter, rows: await readWorstScores(project, id, score, isLowerBetter, signal) }
+      const rows = await readWorstScores(project, id, score, isLowerBetter, signal)
+      const path = score.path?.split('.') ?? []
+      const isYesNo = rows.every(({ output }) => kindAt(output, path) === 'boolean') && rows.length > 0
+      return { score, isLowerBetter, isYesNo, rows }
     }),
   )
   return { monitor, stats, byDay, worst, spent: await readSpent(project, id, starts[0] ?? 0, signal) }
@@ -165,12 +169,14 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
               </p>
             </Empty>
           )}
-          {value.worst.map(({ score, isLowerBetter, rows }) => (
+          {value.worst.map(({ score, isLowerBetter, isYesNo, rows }) => (
             <section key={`${score.scorer} ${score.path}`} aria-label={nameOf(score)}>
               <h2>
-                {nameOf(score)}: mean {numberText(score.mean)} of {countText(score.count)}
+                {nameOf(score)}:{' '}
+                {isYesNo ? `yes in ${shareText(score.mean)}` : `mean ${numberText(score.mean)}`} of{' '}
+                {countText(score.count)}
               </h2>
-              <MeansByDay byDay={value.byDay} {...{ score }} />
+              <MeansByDay byDay={value.byDay} {...{ score, isYesNo }} />
               <PlainTable
                 label={`${isLowerBetter ? 'Highest' : 'Lowest'} of ${nameOf(score)}`}
                 columns={[isLowerBetter ? 'Highest first' : 'Lowest first', 'Score', 'Judged']}
@@ -179,7 +185,7 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
                   <tr key={`${call} ${at}`}>
                     <td class="quality-asked">
                       <a dir="auto" href={paths.call(project, call)}>
-                        {asked || `Call ${call.slice(-6)}`}
+                        {previewText(asked ?? '') || `Call ${call.slice(-6)}`}
                       </a>
                     </td>
                     <td class="quality-text">
@@ -231,11 +237,19 @@ const inOwnFormats = (text: string) =>
 
 type Score = MonitorStats['scores'][number]
 
+/** The value of a question has the name of the question. */
 const nameOf = ({ scorer, path }: Pick<Score, 'scorer' | 'path'>) =>
-  path === null ? scorer : `${scorer} ${path}`
+  `${scorer} ${(path ?? '').replace(/(^|\.)value$/, '')}`.trim()
+
+const kindAt = (output: unknown, path: string[]) => nodeAt(jsonNode(JSON.stringify(output)), ...path)?.kind
+
+/** Days are those of UTC. */
+const dayText = (from: string) =>
+  timeText(new Date(from.slice(0, 10).replaceAll('-', '/')), new Date(), 'day')
 
 /** A bar for the mean of each day, between the lowest and the highest score. */
-function MeansByDay({ byDay, score }: { byDay: readonly Day[]; score: Score }) {
+function MeansByDay({ byDay, score, isYesNo }: { byDay: readonly Day[]; score: Score; isYesNo: boolean }) {
+  const textOf = isYesNo ? shareText : numberText
   const means = byDay.map(({ from, stats }) => ({
     from,
     own: stats?.scores.find(({ scorer, path }) => scorer === score.scorer && path === score.path),
@@ -255,14 +269,14 @@ function MeansByDay({ byDay, score }: { byDay: readonly Day[]; score: Score }) {
                 y={60 - Math.max(1, ((own.mean - low) / range) * 58)}
                 height={Math.max(1, ((own.mean - low) / range) * 58)}
               >
-                <title>{`${from.slice(0, 10)}: ${numberText(own.mean)} of ${own.count}`}</title>
+                <title>{`${dayText(from)}: ${textOf(own.mean)} of ${own.count}`}</title>
               </rect>
             ),
         )}
       </svg>
       <figcaption class="muted">
-        {means[0]?.from.slice(0, 10)} to {means.at(-1)?.from.slice(0, 10)}, UTC; from {numberText(low)} to{' '}
-        {numberText(low + range)}
+        {dayText(means[0]?.from ?? '')} to {dayText(means.at(-1)?.from ?? '')}, UTC; from {textOf(low)} to{' '}
+        {textOf(low + range)}
       </figcaption>
     </figure>
   )

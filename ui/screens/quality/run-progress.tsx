@@ -79,7 +79,7 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
   const labelOf = (index: number) => {
     const known = facts?.get(runs[index] ?? '')
     if (beside.length > 0) return 'Rescored'
-    return known === undefined || known.isServed ? `Settings ${'ABCDEFGHIJ'[index]}` : known.model || 'Run'
+    return known === undefined || known.isServed ? `Settings ${'ABCDEFGHIJ'[index]}` : nameOf(known)
   }
   const mayAct = may('infer', project)
   const served = runs.filter((run) => facts?.get(run)?.isServed)
@@ -180,6 +180,9 @@ export function RunProgress({ project, runs, beside, isAwaited }: Props) {
     </main>
   )
 }
+
+const nameOf = ({ name, model }: { name?: string | undefined; model: string }) =>
+  name === undefined ? model || 'Run' : model === '' ? name : `${name} (${model})`
 
 /** Of each run, with how many answers it has; of those of the server also how many rows and judgements failed. */
 async function readFacts(project: string, runs: readonly string[], signal: AbortSignal) {

@@ -4,6 +4,7 @@ import { ComingRow, movedTo } from '../../parts/virtual-list.tsx'
 import { paths } from '../../routes.ts'
 import { shortOp } from '../../server/calls.ts'
 import type { ItemState, QueueItem } from '../../server/queues.ts'
+import { previewText } from '../../value/preview-text.ts'
 import type { PreviewedItem } from './item-previews.ts'
 
 /** As in style/queues.css. */
@@ -49,6 +50,7 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose,
   const classes = `grid-row ${isActive ? 'is-active' : ''}`
   if (item === undefined) return <ComingRow {...{ index, top, classes }} />
   const preview = item.call?.input_preview ?? null
+  const shown = preview && previewText(preview)
   const { lease, annotator_user_id: annotator, annotation_state_changed_at: since } = item
   const isLeased = lease !== null && Date.parse(lease.expires_at) > Date.now()
   return (
@@ -69,7 +71,7 @@ export function ItemLine({ index, top, project, queue, item, isActive, onChoose,
       </div>
       <div role="gridcell" class="item-call" title={`${preview ?? ''}\n${item.call_id}`.trim()}>
         <a tabIndex={-1} href={pathOfItem(project, queue, item)} onClick={onLeave}>
-          {preview ?? (item.other_call_id === null ? shortOp(item.call_op_name) : item.call_id)}
+          {shown ?? (item.other_call_id === null ? shortOp(item.call_op_name) : item.call_id)}
         </a>{' '}
         <span class="muted">
           {item.other_call_id !== null

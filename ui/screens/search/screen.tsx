@@ -13,6 +13,7 @@ import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { nameOf } from '../../server/calls.ts'
 import { isForbidden } from '../../server/request.ts'
+import { previewText } from '../../value/preview-text.ts'
 import { countText, durationText } from '../../value/units.ts'
 import { FilterText } from '../calls/filter-bar.tsx'
 import { pathOfCall } from '../calls/line.tsx'
@@ -238,7 +239,7 @@ function HitLine({ project, hit, isActive, onLeave }: LineProps) {
           <span>{marked(text, marks)}</span>
         </p>
       ))}
-      {snippets.length === 0 && <p class="snippet muted">{call.input_preview}</p>}
+      {snippets.length === 0 && <p class="snippet muted">{previewText(call.input_preview ?? '')}</p>}
     </li>
   )
 }

@@ -15,6 +15,7 @@ import { navigate, search, setSearch } from '../../router.ts'
 import { paths } from '../../routes.ts'
 import { useHearing } from '../../server/events.ts'
 import { may } from '../../server/rights.ts'
+import { previewText } from '../../value/preview-text.ts'
 import { costText, countText } from '../../value/units.ts'
 import { DisconnectedNote } from '../calls/live.tsx'
 import { ThreadFeedback } from './thread-feedback.tsx'
@@ -162,7 +163,7 @@ export function ThreadScreen({ project }: { project: string }) {
           <Icon name="back" />
         </a>
         <h1 dir="auto" title={thread}>
-          {turns[0]?.input_preview ?? summary?.input_preview ?? thread}
+          {previewText(turns[0]?.input_preview ?? summary?.input_preview ?? thread)}
         </h1>
         <span>
           {countText(count)} {count === 1 ? 'turn' : 'turns'}

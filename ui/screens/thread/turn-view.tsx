@@ -9,6 +9,7 @@ import { Time } from '../../parts/time.tsx'
 import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { Chat } from '../../value/chat.tsx'
+import { previewText } from '../../value/preview-text.ts'
 import { callRefOf, refName } from '../../value/ref.ts'
 import { costText, countText, durationText } from '../../value/units.ts'
 import { FeedbackCounts } from '../calls/line.tsx'
@@ -116,7 +117,7 @@ function Preview({ turn: { input_preview: question, output_preview: answer } }: 
             <li key={index} class={`said ${index === 1 ? 'is-answer' : ''}`}>
               <div class="said-by">{index === 0 ? 'user' : 'assistant'}</div>
               <div class="said-what" dir="auto">
-                {line}
+                {previewText(line)}
               </div>
             </li>
           ),

@@ -2,6 +2,7 @@ import { batch, signal } from '@preact/signals'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { readCalls } from '../../server/calls.ts'
 import type { LiveEvent } from '../../server/events.ts'
+import { guardedReads } from '../../server/guarded-reads.ts'
 import { UnreachableError } from '../../server/request.ts'
 import { readThreadsNamed, readTurns, type Thread } from '../../server/threads.ts'
 import { contentOf, readTurnCalls, type TurnContent } from './turn-content.ts'
@@ -19,11 +20,9 @@ export function createTurns(project: string, thread: string) {
   const turns = signal<readonly LightCall[] | undefined>(undefined)
   const summary = signal<Thread | undefined>(undefined)
   const isAll = signal(false)
-  const error = signal<Error | undefined>(undefined)
   /** Changes when something of the conversation may have changed. */
   const version = signal(0)
-  const closing = new AbortController()
-  const { signal: closed } = closing
+  const { error, closing, closed, fail, guarded } = guardedReads()
   /** Where the last page that was read begins. */
   let lastPage: { after: string | undefined; offset: number } = { after: undefined, offset: 0 }
   let next: string | null = null
@@ -42,14 +41,6 @@ export function createTurns(project: string, thread: string) {
       isAll.value = page.next === null
       error.value = undefined
     })
-  }
-
-  async function guarded(work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-    } catch (reason) {
-      if (!closed.aborted) error.value = reason as Error
-    }
   }
 
   const readSummary = async () => {
@@ -94,7 +85,7 @@ export function createTurns(project: string, thread: string) {
         await readChanges()
       } catch (reason) {
         // The event stream shows when an unreachable server is back.
-        if (!(reason instanceof UnreachableError) && !closed.aborted) error.value = reason as Error
+        if (!(reason instanceof UnreachableError)) fail(reason)
       }
       await new Promise((resolve) => setTimeout(resolve, Math.max(restMs, 4 * (performance.now() - since))))
     }

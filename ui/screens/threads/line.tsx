@@ -5,6 +5,7 @@ import { movedTo } from '../../parts/virtual-list.tsx'
 import { paths } from '../../routes.ts'
 import { shortOp } from '../../server/calls.ts'
 import type { Thread } from '../../server/threads.ts'
+import { previewText } from '../../value/preview-text.ts'
 import { refName } from '../../value/ref.ts'
 import { countText, durationText } from '../../value/units.ts'
 import { FeedbackCounts } from '../calls/line.tsx'
@@ -38,7 +39,7 @@ export function ThreadLine({
   onLeave,
 }: Props) {
   const { thread_id, exception, output_preview: answer } = thread
-  const question = thread.input_preview ?? thread_id
+  const question = previewText(thread.input_preview ?? thread_id)
   const agents = thread.ops.map(shortOp)
   return (
     <div
@@ -69,13 +70,13 @@ export function ThreadLine({
           dir="auto"
           tabIndex={-1}
           href={paths.thread(project, thread_id)}
-          title={`${question}\n${thread_id}`}
+          title={`${thread.input_preview ?? ''}\n${thread_id}`.trim()}
           onClick={onLeave}
         >
           {question}
         </a>
         <span dir="auto" class={`preview ${exception === null ? '' : 'is-failed'}`}>
-          {exception ?? (answer !== null && <>→ {answer}</>)}
+          {exception ?? (answer !== null && <>→ {previewText(answer)}</>)}
         </span>
       </div>
       <div role="gridcell" class="is-number">

@@ -1,5 +1,6 @@
 import { batch, signal } from '@preact/signals'
 import type { LiveEvent } from '../../server/events.ts'
+import { guardedReads } from '../../server/guarded-reads.ts'
 import { UnreachableError } from '../../server/request.ts'
 import {
   countThreadsAfter,
@@ -24,11 +25,9 @@ const maxFresh = 1_000
 export function createThreadRows(view: ThreadsView, isAtRest: () => boolean) {
   const threads = signal<readonly Thread[] | undefined>(undefined)
   const isAll = signal(false)
-  const error = signal<Error | undefined>(undefined)
   const fresh = signal(0)
   const isPaused = signal(false)
-  const closing = new AbortController()
-  const { signal: closed } = closing
+  const { error, closing, closed, fail } = guardedReads()
   let offset = 0
   let isReading = false
   let isStale = false
@@ -36,10 +35,6 @@ export function createThreadRows(view: ThreadsView, isAtRest: () => boolean) {
   let seen = { first: 0, last: 0 }
   /** The latest that was shown when the list was read. */
   let latest: string | undefined
-
-  const fail = (reason: unknown) => {
-    if (!closed.aborted) error.value = reason as Error
-  }
 
   async function begin(): Promise<void> {
     const page = await readThreads(view, { offset: 0, limit: pageSize }, closed)
