@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonObject, plainText, projectId } from '../domain/fields.ts'
+import { answer, jsonObject, plainText, projectId } from '../domain/fields.ts'
 
 /** The contract fields of queries that several families share. */
 
@@ -35,3 +35,13 @@ export const ListQuery = z.strictObject({
   offset: count.optional().meta({ default: '0' }),
 })
 export type ListQuery = z.output<typeof ListQuery>
+
+/** A page of a list, as OpenAI's clients read it. */
+export const listAnswer = <Item extends z.ZodType>(description: string, item: Item) =>
+  answer(description, {
+    object: z.literal('list'),
+    data: z.array(item),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { answer, jsonObject, plainText } from '../../domain/fields.ts'
-import { expiresAfter, pageAfter, pageOf } from '../wire-files/contract.ts'
+import { listAnswer } from '../paging-contract.ts'
+import { expiresAfter, pageAfter } from '../wire-files/contract.ts'
 
 const endpoints = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/v1/responses'] as const
 
@@ -82,4 +83,4 @@ const batch = {
 
 export const BatchAnswer = answer('The batch as it is now.', batch)
 
-export const BatchList = pageOf('Batches of the caller, the latest first.', z.object(batch))
+export const BatchList = listAnswer('Batches of the caller, the latest first.', z.object(batch))

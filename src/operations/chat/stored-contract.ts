@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { answer, jsonObject, plainText } from '../../domain/fields.ts'
+import { listAnswer } from '../paging-contract.ts'
 import { ChatAnswer } from './answer-contract.ts'
 
 export const CompletionPath = z.object({ completion_id: plainText(512).min(1) })
@@ -34,18 +35,9 @@ export const UpdateBody = z.object({
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 
-const list = <Item extends z.ZodType>(description: string, item: Item) =>
-  answer(description, {
-    object: z.literal('list'),
-    data: z.array(item),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
-  })
+export const CompletionList = listAnswer('Recorded chat completions of the project.', StoredCompletion)
 
-export const CompletionList = list('Recorded chat completions of the project.', StoredCompletion)
-
-export const MessageList = list(
+export const MessageList = listAnswer(
   'The messages that a completion answers.',
   z.looseObject({
     id: z.string(),

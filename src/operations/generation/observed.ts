@@ -38,6 +38,13 @@ export const newRecord = (model: string): GenerationRecord => ({
   total_ms: 0,
 })
 
+/** Unless the client has left, which is no failure. */
+export function noteFailure(record: GenerationRecord, error: unknown, signal: AbortSignal): void {
+  if (hasLeft(signal)) return
+  record.outcome = 'failed'
+  record.code = error instanceof Refusal ? error.code : 'internal_error'
+}
+
 interface Observation {
   arrived: number
   model: string
@@ -143,10 +150,7 @@ export async function* observed<Made>(
     }
     record.outcome = 'answered'
   } catch (error) {
-    if (!hasLeft(signal)) {
-      record.outcome = 'failed'
-      record.code = error instanceof Refusal ? error.code : 'internal_error'
-    }
+    noteFailure(record, error, signal)
     throw error
   } finally {
     running.end(answer)

@@ -1,10 +1,8 @@
 import type { Pooled, PoolingAsked, PoolingInput, Truncation } from '../../../packages/engine/index.ts'
 import type { Caller } from '../../domain/callers.ts'
-import { Refusal } from '../../domain/refusals.ts'
-import { hasLeft } from '../../http/disconnect.ts'
 import type { FoundModel } from '../../inference/registry.ts'
 import { bytesOfValue } from '../budgets/holding.ts'
-import { type GenerationRecord, newRecord } from '../generation/observed.ts'
+import { type GenerationRecord, newRecord, noteFailure } from '../generation/observed.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { Recording } from '../recording/answer.ts'
 import type { PoolingOf } from './metrics.ts'
@@ -120,10 +118,7 @@ export async function whileMeasured<Result>(
     const { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: written } = record
     return { result, tokens: { prompt, cached, written } }
   } catch (error) {
-    if (!hasLeft(signal)) {
-      record.outcome = 'failed'
-      record.code = error instanceof Refusal ? error.code : 'internal_error'
-    }
+    noteFailure(record, error, signal)
     throw error
   } finally {
     running.end(answer)

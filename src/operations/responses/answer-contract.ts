@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { answer, plainText } from '../../domain/fields.ts'
+import { listAnswer } from '../paging-contract.ts'
 
 const status = z.enum(['in_progress', 'completed', 'incomplete'])
 
@@ -154,14 +155,7 @@ export const InputItemsQuery = z.object({
 export const AnyItem = z.discriminatedUnion('type', [Message, Reasoning, FunctionCall, FunctionCallOutput])
 
 /** A page of items. */
-export const itemsPage = (description: string) =>
-  answer(description, {
-    object: z.literal('list'),
-    data: z.array(AnyItem),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
-  })
+export const itemsPage = (description: string) => listAnswer(description, AnyItem)
 
 export const InputItems = itemsPage('The input items of the request of an answer.')
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { answer, plainText } from '../../domain/fields.ts'
+import { listAnswer } from '../paging-contract.ts'
 
 const day = 86_400
 
@@ -57,17 +58,7 @@ const file = {
 
 export const FileAnswer = answer('The file, without its content.', file)
 
-/** A page of a list, as OpenAI's clients read it. */
-export const pageOf = <Item extends z.ZodType>(description: string, item: Item) =>
-  answer(description, {
-    object: z.literal('list'),
-    data: z.array(item),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
-  })
-
-export const FileList = pageOf('Files of the caller.', z.object(file))
+export const FileList = listAnswer('Files of the caller.', z.object(file))
 
 export const FileDeleted = answer('The file is deleted.', {
   id: z.string(),
