@@ -100,6 +100,7 @@ export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
       created_at: startedAt,
       metadata,
     },
+    ...(target.agent && target.thread !== null && { isOfAgent: true }),
     ...(continued && target.thread !== null && target.parent === null && { turn: turnOf(asked, continued) }),
     ...(asked.shadow &&
       isSampled(asked.shadow.id, callId, asked.shadow.portion) && {

@@ -19,12 +19,14 @@ export interface TurnOfAnswer {
 /** Turns of one conversation that are looked at, the latest first. */
 const maxTurns = 20
 
-type Answered = { call: CallPart; turn?: TurnOfAnswer }
+type Answered = { call: CallPart; turn?: TurnOfAnswer; isOfAgent?: boolean }
 
 /** Each call appears once in the list. */
 export async function upsertAnswers(tx: Transaction, answers: readonly Answered[]): Promise<void> {
   const continuing = answers.filter(({ turn }) => turn !== undefined)
-  const keys = continuing.map(({ call }) => lockOfTurns(call.project_id, call.start?.thread_id))
+  const keys = answers.flatMap(({ call, turn, isOfAgent }) =>
+    turn || isOfAgent ? lockOfTurns(call.project_id, call.start?.thread_id) : [],
+  )
   for (const key of [...new Set(keys)].sort()) await tx.lock(key)
   await upsertCalls(
     tx,

@@ -52,7 +52,11 @@ async function lockTraces(tx: Transaction, project: string, traces: readonly str
   for (const group of [...groups].sort()) await tx.lock(`traces ${group} of ${project}`)
 }
 
-async function joinSome(tx: Transaction, project: string, joinedParts: readonly JoinedPart[]): Promise<void> {
+export async function joinSome(
+  tx: Transaction,
+  project: string,
+  joinedParts: readonly JoinedPart[],
+): Promise<void> {
   if (joinedParts.length === 0) return
   const ofRecords = new Set(joinedParts.flatMap(({ id, log }) => (log ? [id] : [])))
   const ofSpans = new Set(joinedParts.flatMap(({ id }) => (ofRecords.has(id) ? [] : [id])))
@@ -118,7 +122,7 @@ const startNames = sentColumns('start')
 const endNames = sentColumns('end')
 const readColumns = rawSql(['id', 'display_name', 'deleted_at', ...startNames, ...endNames].join(', '))
 
-function storedRows(
+export function storedRows(
   tx: Transaction,
   project: string,
   ids: readonly string[],
@@ -129,8 +133,9 @@ function storedRows(
   )
 }
 
-function joinedOf(row: Row): Joined {
+export function joinedOf(row: Row | undefined): Joined {
   const call = emptyCall()
+  if (row === undefined) return call
   call.display_name = row.display_name
   call.isDeleted = row.deleted_at !== null
   if (row.started_at !== null && row.attributes !== null) call.start = columnsOf(row, startNames) as CallStart

@@ -7,7 +7,7 @@ import { now } from '../../domain/time.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 import { isTurn } from './calls.ts'
-import type { JoinedPart } from './parts.ts'
+import type { CallPart, JoinedPart } from './parts.ts'
 import { deleteCalls } from './writes.ts'
 
 /*
@@ -92,6 +92,16 @@ const answerNamed = (tx: Transaction, project: string, completion: string) =>
         ORDER BY completions.created_at DESC, call_id DESC LIMIT 1`,
   )
 
+export const tokensOf = ({ summary }: Pick<NonNullable<CallPart['end']>, 'summary'>) =>
+  endFacts({ exception: null, output: null, summary: asText(summary) })
+
+/** The latest turns of a conversation, and calls below those of them that are meant. */
+export const belowTurns = (project: string, thread: string, isMeant: Sql): Sql =>
+  sql`turns AS (SELECT id, op_name FROM calls WHERE project_id = ${project} AND thread_id = ${thread}
+        AND ${isTurn} AND deleted_at IS NULL ORDER BY started_at DESC, id DESC LIMIT ${maxTurns}),
+      below AS (SELECT calls.id AS id FROM (SELECT id FROM turns WHERE ${isMeant}) AS above CROSS JOIN calls
+        WHERE calls.project_id = ${project} AND calls.parent_id = above.id LIMIT ${maxKnown})`
+
 /** Codex names no answer: of those with the same tokens in the conversation it is the nearest that no other record has. */
 async function answerWithTokens(
   tx: Transaction,
@@ -99,17 +109,13 @@ async function answerWithTokens(
   { start, end, log }: JoinedPart,
 ): Promise<Answer | undefined> {
   if (start?.thread_id == null || end === undefined || log === undefined) return undefined
-  const summary = asText(end.summary)
-  const { input_tokens, output_tokens } = endFacts({ exception: null, output: null, summary })
+  const { input_tokens, output_tokens } = tokensOf(end)
   if (input_tokens === null || output_tokens === null) return undefined
   const attributes = rawSql('answers.attributes')
   const has = (text: Sql) => sql`${tx.dialect.position(attributes, text)} > 0`
   const found = await tx.all<Answer & { is_same: number; is_told: number }>(
-    sql`WITH turns AS (SELECT id, op_name FROM calls WHERE project_id = ${project} AND thread_id = ${start.thread_id}
-          AND ${isTurn} AND deleted_at IS NULL ORDER BY started_at DESC, id DESC LIMIT ${maxTurns}),
-        known AS (SELECT id FROM turns WHERE op_name LIKE 'heddle.%' UNION ALL
-          SELECT id FROM (SELECT calls.id AS id FROM turns CROSS JOIN calls WHERE calls.project_id = ${project} AND calls.parent_id = turns.id
-            LIMIT ${maxKnown}) AS below)
+    sql`WITH ${belowTurns(project, start.thread_id, rawSql('1 = 1'))},
+        known AS (SELECT id FROM turns WHERE op_name LIKE 'heddle.%' UNION ALL SELECT id FROM below)
       SELECT answers.id AS id, parent_id, ended_at, CASE WHEN ${has(sql`${`"${log.digest}"`}`)} THEN 1 ELSE 0 END AS is_same,
         CASE WHEN ${has(rawSql(`'"otel_logs":{"records":'`))} THEN 1 ELSE 0 END AS is_told
       FROM known CROSS JOIN calls AS answers WHERE answers.project_id = ${project} AND answers.id = known.id

@@ -138,6 +138,61 @@ test('what is told of an answer before it is written waits for it, and is not a 
   assert.deepEqual([turn_count, call_count, cost], [1, 2, 1.5])
 })
 
+/** Two servers on one record: what the first answers is written when this resolves. */
+async function openTwo(t: Parameters<typeof open>[0], written: Promise<void>) {
+  const database = await openAppRecord()
+  const write: Database['write'] = (name, ...rest) =>
+    name === 'recordAnswers'
+      ? written.then(() => database.write(name, ...rest))
+      : database.write(name, ...rest)
+  const answering = await open(t, { database: { ...database, write } })
+  const close = async () => undefined
+  return { answering, told: await open(t, { database: { ...database, close } }) }
+}
+
+test('what is told to one server before another has written the answer is not a second call', async (t) => {
+  const released = Promise.withResolvers<void>()
+  const { answering, told } = await openTwo(t, released.promise)
+  answering.answers.push('One file.')
+  const asked = await answering.ask('/v1/messages', claudeHeaders, claudeBody([prompt('List it')]))
+  const at = nanoseconds(new Date().toISOString())
+  const record = (event: string, attributes: object) =>
+    recordOf(
+      { 'session.id': session, 'prompt.id': 'p-1', 'event.name': event, ...attributes },
+      { timeUnixNano: String(at), body: { stringValue: `claude_code.${event}` } },
+    )
+  const tokens = { input_tokens: 5, output_tokens: 3 }
+  const request = { model: 'scripted', request_id: asked.request }
+  const records = [
+    record('user_prompt', { prompt: 'List it' }),
+    record('api_request', { ...request, ...tokens, cost_usd: 1.5 }),
+    record('assistant_response', { ...request, response: 'One file.' }),
+  ]
+  const send = () => told.post('/v1/logs', logsOf(records, resource))
+  assert.equal((await send()).status, 200)
+  const early = await told.threadOf(session)
+  assert.deepEqual([early.call_count, early.cost], [2, 1.5])
+  released.resolve()
+  const call = await answering.callOf(asked.id)
+  assert.equal((await send()).status, 200)
+  const all = await told.lines('/calls/stream_query', { filter: { thread_ids: [session] } })
+  assert.deepEqual(all.map(({ op_name }) => op_name).sort(), ['claude_code.turn', 'heddle.messages'])
+  assert.equal((await told.callOf(call.turn_id)).op_name, 'claude_code.turn')
+  // The answer of the server, and what only its client knows.
+  assert.equal(call.output.content[0].text, 'One file.')
+  assert.equal(call.inputs.messages.length, 1)
+  assert.equal(call.attributes.gen_ai.response.id, asked.request)
+  assert.deepEqual(
+    Object.values(call.attributes.otel_logs.records as Record<string, { body: string }>)
+      .map(({ body }) => body)
+      .sort(),
+    ['claude_code.api_request', 'claude_code.assistant_response'],
+  )
+  const { turn_count, call_count, cost, input_tokens } = await told.threadOf(session)
+  const [usage] = Object.values(call.summary.usage) as Record<string, number>[]
+  assert.deepEqual([turn_count, call_count, cost, input_tokens], [1, 2, 1.5, usage?.prompt_tokens])
+})
+
 for (const [how, split] of [
   ['at once', false],
   ['one after the other', true],
@@ -413,6 +468,46 @@ test('a turn that Codex asks for here and tells of in records is one turn, with 
   ])
   const { turn_count, input_tokens, output_tokens } = await threadOf(thread)
   assert.deepEqual([turn_count, input_tokens, output_tokens], [1, before.input_tokens, before.output_tokens])
+})
+
+test('answers of Codex that are written after their records are those calls, with equal tokens, too', async (t) => {
+  const released = Promise.withResolvers<void>()
+  const { answering, told } = await openTwo(t, released.promise)
+  const record = (event: string, attributes: object) =>
+    recordOf(
+      { 'event.name': `codex.${event}`, 'conversation.id': thread, model: 'scripted', ...attributes },
+      { timeUnixNano: String(nanoseconds(new Date().toISOString()) + BigInt(ids.length)) },
+    )
+  const ids: string[] = []
+  const records = [record('user_prompt', { prompt: 'List it' })]
+  let tokens = 0
+  for (const answer of ['One file.', 'One file.']) {
+    answering.answers.push(answer)
+    const headers = {
+      'user-agent': 'codex_exec/0.171.0 (linux)',
+      'x-heddle-record': 'on',
+      'thread-id': thread,
+    }
+    const body = { model: 'scripted', input: 'List it', store: false }
+    const { id, json } = await answering.ask('/v1/responses', headers, body)
+    ids.push(id)
+    const { input_tokens, output_tokens } = json.usage
+    tokens += input_tokens
+    const usage = { input_token_count: `${input_tokens}`, output_token_count: `${output_tokens}` }
+    records.push(record('sse_event', { 'event.kind': 'response.completed', ...usage }))
+  }
+  for (const batch of [records, records])
+    assert.equal((await told.post('/v1/logs', logsOf(batch, resource))).status, 200)
+  assert.equal((await told.threadOf(thread)).call_count, 3)
+  released.resolve()
+  for (const id of ids) {
+    const { turn_id, attributes } = await answering.callOf(id)
+    assert.equal((await told.callOf(turn_id)).op_name, 'codex.turn')
+    assert.equal(Object.keys(attributes.otel_logs.records).length, 1)
+  }
+  assert.equal((await told.post('/v1/logs', logsOf(records, resource))).status, 200)
+  const { turn_count, call_count, input_tokens } = await told.threadOf(thread)
+  assert.deepEqual([turn_count, call_count, input_tokens], [1, 3, tokens])
 })
 
 test('answers in a trace of Codex are turns until its spans are here, and then below them', async (t) => {
