@@ -24,12 +24,8 @@ export interface ReviewSettings {
 
 /** Of a queue that says nothing about it. */
 export const oneReviewer: ReviewSettings = {
-  annotators: 1,
-  reviewers: [],
-  blind: false,
-  adjudication: 'none',
-  adjudicators: [],
-  tolerance: {},
+  ...{ annotators: 1, reviewers: [], blind: false },
+  ...{ adjudication: 'none', adjudicators: [], tolerance: {} },
 }
 
 /** Refuses settings with which an item could never be closed, or that would mean nothing. */
