@@ -24,6 +24,7 @@ import { applied, readCalibration } from './stored.ts'
 const maxCallIds = 100
 /** With fewer labels chance is not told from agreement. */
 const minLabelsOfKappa = 30
+const tooSure = 'all agree, and so do all samples of them: an interval from 1 to 1 is too narrow'
 const yes = 0
 
 type JudgedCall = LabelledCall & Pair
@@ -45,14 +46,15 @@ export async function agreementOf(db: BoundDatabase, scope: Scope, body: Agreeme
   const judgedOpen = open.map(({ probabilities }) => judgedOf(probabilities))
   const pause = createYieldToLoop(db.signal)
   const notes = note === undefined ? [] : [note]
+  const beyond = await chanceCorrected(calls, evidence, notes, pause)
+  const humans = await amongPeople(labelled, categories.length, pause)
+  if ([beyond, humans].some((found) => (found?.kappa ?? found?.ac1)?.low === 1)) notes.push(tooSure)
   return {
     ...evidenceFields(evidence),
-    ...{ categories, threshold, calibration },
+    ...{ categories, threshold, calibration, humans, ...beyond },
     confusion: cellsOf(calls, categories),
     agreement: shareOf(calls.filter(({ human, judge }) => human === judge).length, calls.length),
-    ...(await chanceCorrected(calls, evidence, notes, pause)),
     ...(isPredicate ? ratesOf(calls, judgedOpen, notes) : noRates),
-    humans: await amongPeople(labelled, categories.length, pause),
     suggested: body.precision == null ? null : suggestedFor(body.precision, evidence, notes),
     notes,
   }
