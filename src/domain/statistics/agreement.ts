@@ -1,3 +1,5 @@
+import { sumOf } from './intervals.ts'
+
 /** How well raters agree beyond chance. Categories are numbers from 0; null where chance is not defined. */
 
 /** `counts[human][judge]`: how many calls each pair of answers has. */
@@ -83,5 +85,3 @@ function agreementOf(calls: readonly Votes[]) {
 
 const beyondChance = (observed: number, expected: number) =>
   expected < 1 ? (observed - expected) / (1 - expected) : null
-
-const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)

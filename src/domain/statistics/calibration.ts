@@ -1,4 +1,5 @@
 import type { YieldToLoop } from '../../../packages/waiting/index.ts'
+import { sumOf } from './intervals.ts'
 
 /** What a model said about a call, and which option is right. Of a predicate, yes is the first of two options. */
 export interface Labelled {
@@ -104,7 +105,7 @@ export async function fitted(
 function logLoss(logits: readonly number[], truth: number, { a, b }: CalibrationMap): number {
   const scores = logits.map((logit, option) => a * logit + (option === 0 ? b : 0))
   const max = Math.max(...scores)
-  const total = scores.reduce((sum, score) => sum + Math.exp(score - max), 0)
+  const total = sumOf(scores.map((score) => Math.exp(score - max)))
   return max + Math.log(total) - (scores[truth] as number)
 }
 
@@ -118,14 +119,8 @@ interface Information {
 function momentsOf(logits: readonly number[], { a, b }: CalibrationMap) {
   const shares = sharesOf(logits.map((logit, option) => a * logit + (option === 0 ? b : 0)))
   const first = shares[0] as number
-  const mean = {
-    a: shares.reduce((sum, share, option) => sum + share * (logits[option] as number), 0),
-    b: first,
-  }
-  const aa = shares.reduce(
-    (sum, share, option) => sum + share * ((logits[option] as number) - mean.a) ** 2,
-    0,
-  )
+  const mean = { a: sumOf(shares.map((share, option) => share * (logits[option] as number))), b: first }
+  const aa = sumOf(shares.map((share, option) => share * ((logits[option] as number) - mean.a) ** 2))
   const ab = first * ((logits[0] as number) - mean.a)
   return { mean, spread: { aa, ab, bb: first * (1 - first) } satisfies Information }
 }
@@ -185,6 +180,6 @@ function logitsOf(probabilities: readonly number[]): number[] {
 export function sharesOf(logits: readonly number[]): number[] {
   const max = Math.max(...logits)
   const weights = logits.map((logit) => Math.exp(logit - max))
-  const sum = weights.reduce((total, weight) => total + weight, 0)
+  const sum = sumOf(weights)
   return weights.map((weight) => weight / sum)
 }

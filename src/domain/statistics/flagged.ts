@@ -1,4 +1,4 @@
-import { type Estimate, normal, type Share, wilson } from './intervals.ts'
+import { type Estimate, normal, type Share, wilson, within01 } from './intervals.ts'
 import type { Claim } from './reliability.ts'
 
 /** A judge that is hardly better than chance says nothing about how many calls are positive. */
@@ -47,8 +47,6 @@ export function correctedShare({
   const half = (z * Math.sqrt(variance)) / (p + q - 1)
   return { value, low: within01(theta + shift - half), high: within01(theta + shift + half) }
 }
-
-const within01 = (value: number) => Math.min(1, Math.max(0, value))
 
 /** Thresholds are tried at equal shares of all calls, so that which are tried does not depend on the labels. */
 const tried = 10

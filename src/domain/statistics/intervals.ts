@@ -25,7 +25,7 @@ export function wilson(count: number, of: number, z = normal): Bounds {
   const half = z * Math.sqrt((share * (1 - share)) / of + square / (4 * of ** 2))
   const middle = share + square / (2 * of)
   const scale = 1 + square / of
-  return { low: Math.max(0, (middle - half) / scale), high: Math.min(1, (middle + half) / scale) }
+  return { low: within01((middle - half) / scale), high: within01((middle + half) / scale) }
 }
 
 /** Numbers from 0 to 1 that only the seed decides (mulberry32). */
@@ -50,21 +50,21 @@ const maxDrawn = 400_000
 
 /**
  * A statistic of calls and the interval over samples of as many calls, drawn with replacement and always alike. Null if
- * the statistic of the calls is not a number; samples of which it is not are left out.
+ * the statistic of the calls is; samples of which it is are left out.
  */
 export async function resampled<Item>(
   items: readonly Item[],
-  statistic: (sample: readonly Item[]) => number,
+  statistic: (sample: readonly Item[]) => number | null,
   pause: YieldToLoop,
 ): Promise<Estimate | null> {
   const value = statistic(items)
-  if (!Number.isFinite(value)) return null
+  if (value === null) return null
   const next = seededNumbers(items.length)
   const draws = Math.max(minDraws, Math.min(maxDraws, Math.floor(maxDrawn / items.length)))
   const values: number[] = []
   for (let draw = 0; draw < draws; draw++) {
     const drawn = statistic(items.map(() => items[Math.floor(next() * items.length)] as Item))
-    if (Number.isFinite(drawn)) values.push(drawn)
+    if (drawn !== null) values.push(drawn)
     await pause()
   }
   values.sort((a, b) => a - b)
@@ -72,8 +72,11 @@ export async function resampled<Item>(
   return { value, low: at(0.025), high: at(0.975) }
 }
 
-export const meanOf = (numbers: readonly number[]): number =>
-  numbers.reduce((sum, number) => sum + number, 0) / numbers.length
+export const within01 = (value: number): number => Math.min(1, Math.max(0, value))
+
+export const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
+
+export const meanOf = (numbers: readonly number[]): number => sumOf(numbers) / numbers.length
 
 export interface Interval extends Bounds {
   level: number

@@ -1,6 +1,15 @@
 import type { YieldToLoop } from '../../../packages/waiting/index.ts'
-import { calibrated, fitted, isBiasFitted, type Labelled } from './calibration.ts'
-import { type Bounds, type Estimate, meanOf, resampled, seededNumbers, wilson } from './intervals.ts'
+import { calibrated, fitted, type Labelled } from './calibration.ts'
+import {
+  type Bounds,
+  type Estimate,
+  meanOf,
+  resampled,
+  seededNumbers,
+  sumOf,
+  wilson,
+  within01,
+} from './intervals.ts'
 
 /** One wrong probability of 0 must not outweigh all others. */
 const minProbability = 1e-6
@@ -10,8 +19,7 @@ export const logLossOf = ({ probabilities, truth }: Labelled): number =>
 
 /** Of a predicate, the square of the error; of more options, the sum of the squares. */
 export function brierOf({ probabilities, truth }: Labelled): number {
-  const squares = probabilities.map((probability, option) => (probability - (option === truth ? 1 : 0)) ** 2)
-  const sum = squares.reduce((total, square) => total + square, 0)
+  const sum = sumOf(probabilities.map((share, option) => (share - (option === truth ? 1 : 0)) ** 2))
   return probabilities.length === 2 ? sum / 2 : sum
 }
 
@@ -59,12 +67,43 @@ export function binOf(claims: readonly Claim[]): Bin[] {
 }
 
 /** The expected calibration error: by how much the shares of the bins miss their probabilities. */
-export function errorOf(bins: readonly Bin[]): number {
-  const all = bins.reduce((sum, { count }) => sum + count, 0)
-  return bins.reduce(
-    (sum, { count, probability, share }) => sum + (count / all) * Math.abs(probability - share),
-    0,
-  )
+export function errorOf(bins: readonly Pick<Bin, 'count' | 'probability' | 'share'>[]): number {
+  const all = sumOf(bins.map(({ count }) => count))
+  return sumOf(bins.map(({ count, probability, share }) => (count / all) * Math.abs(probability - share)))
+}
+
+const draws = 400
+
+/**
+ * Chance alone moves the shares of bins away from their probabilities, and makes their error too large. Gaps are taken for
+ * so much larger or smaller than they are seen that such an error is in the middle, or at an end, of those drawn with them.
+ */
+async function estimatedError(bins: readonly Bin[], pause: YieldToLoop): Promise<Estimate> {
+  const next = seededNumbers(bins.length)
+  const normal = () => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())
+  const chance = Array.from({ length: draws }, () => bins.map(normal))
+  const seen = errorOf(bins)
+  async function errorAt(quantile: number): Promise<number> {
+    let [low, high] = [0, 4]
+    for (let step = 0; step < 10; step++) {
+      const factor = (low + high) / 2
+      const spread = bins.map(({ count, probability, share }) => {
+        const assumed = within01(probability + factor * (share - probability))
+        return { count, probability, assumed, deviation: Math.sqrt((assumed * (1 - assumed)) / count) }
+      })
+      const errors = chance.map((row) =>
+        errorOf(
+          spread.map((bin, at) => ({ ...bin, share: bin.assumed + bin.deviation * (row[at] as number) })),
+        ),
+      )
+      if ((errors.sort((a, b) => a - b)[Math.round(quantile * (draws - 1))] as number) < seen) low = factor
+      else high = factor
+      await pause()
+    }
+    return low * seen
+  }
+  // Ends of 98 % hold in 95: that the gaps of all bins grow alike is assumed.
+  return { value: await errorAt(0.5), low: await errorAt(0.99), high: Math.max(seen, await errorAt(0.01)) }
 }
 
 /** With fewer labels the error of bins is mostly chance. */
@@ -88,15 +127,13 @@ export async function qualityOf(
   const claims = labelled.map((item) => claimOf(item, isPredicate))
   const excesses = claims.map(({ probability, isRight }) => probability - (isRight ? 1 : 0))
   const meanWith = (loss: (item: Labelled) => number) => resampled(labelled.map(loss), meanOf, pause)
+  const bins = binsOf(claims)
   return {
     log_loss: await meanWith(logLossOf),
     brier: await meanWith(brierOf),
-    ece:
-      labelled.length < minLabelsOfError
-        ? null
-        : await resampled(claims, (sample) => errorOf(binsOf(sample)), pause),
+    ece: labelled.length < minLabelsOfError ? null : await estimatedError(bins, pause),
     excess: await resampled(excesses, meanOf, pause),
-    bins: binsOf(claims),
+    bins,
   }
 }
 
@@ -107,11 +144,11 @@ const maxLabelsOfRepeats = 100
 
 /**
  * What calls would have been given by maps that were fitted without them: the mean over several divisions into folds with
- * about as many of each answer. A map is never measured on its own labels.
+ * about as many of each answer. A map is never measured on its own labels; `bias` is that of the map of all.
  */
 export async function crossValidated(
   labelled: readonly Labelled[],
-  isPredicate: boolean,
+  bias: boolean,
   pause: YieldToLoop,
 ): Promise<Labelled[]> {
   const next = seededNumbers(labelled.length)
@@ -121,7 +158,7 @@ export async function crossValidated(
     const fold = foldsOf(labelled, next)
     for (let out = 0; out < folds; out++) {
       const rest = labelled.filter((_, index) => fold[index] !== out)
-      const map = await fitted(rest, { bias: isBiasFitted(rest, isPredicate) }, pause)
+      const map = await fitted(rest, { bias }, pause)
       for (const [index, { probabilities }] of labelled.entries()) {
         if (fold[index] !== out) continue
         const sum = sums[index] as number[]

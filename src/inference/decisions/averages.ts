@@ -1,3 +1,4 @@
+import { meanOf } from '../../domain/statistics/intervals.ts'
 import type { DecisionAnswer } from './decision.ts'
 
 /** The answer to a question whose options were shown in one order. */
@@ -20,6 +21,3 @@ export function averageOf(scored: readonly Scored[]): DecisionAnswer {
     ...(scored.length > 1 && { spread: Math.max(...spreads) }),
   }
 }
-
-const meanOf = (numbers: readonly number[]) =>
-  numbers.reduce((total, value) => total + value, 0) / numbers.length

@@ -24,6 +24,7 @@ import { applied, readCalibration } from './stored.ts'
 const maxCallIds = 100
 /** With fewer labels chance is not told from agreement. */
 const minLabelsOfKappa = 30
+const tooSure = 'all agree, and so do all samples of them: an interval from 1 to 1 is too narrow'
 const yes = 0
 
 type JudgedCall = LabelledCall & Pair
@@ -40,28 +41,20 @@ export async function agreementOf(db: BoundDatabase, scope: Scope, body: Agreeme
   const judgedOf = (probabilities: readonly number[]) =>
     threshold === null ? winnerOf(probabilities) : (probabilities[yes] as number) >= threshold ? yes : 1
   const calls = labelled.map(
-    (call): JudgedCall => ({
-      ...call,
-      human: call.truth,
-      judge: judgedOf(call.probabilities),
-    }),
+    (call): JudgedCall => ({ ...call, human: call.truth, judge: judgedOf(call.probabilities) }),
   )
+  const judgedOpen = open.map(({ probabilities }) => judgedOf(probabilities))
   const pause = createYieldToLoop(db.signal)
   const notes = note === undefined ? [] : [note]
+  const beyond = await chanceCorrected(calls, evidence, notes, pause)
+  const humans = await amongPeople(labelled, categories.length, pause)
+  if ([beyond, humans].some((found) => (found?.kappa ?? found?.ac1)?.low === 1)) notes.push(tooSure)
   return {
     ...evidenceFields(evidence),
-    ...{ categories, threshold, calibration },
+    ...{ categories, threshold, calibration, humans, ...beyond },
     confusion: cellsOf(calls, categories),
     agreement: shareOf(calls.filter(({ human, judge }) => human === judge).length, calls.length),
-    ...(await chanceCorrected(calls, evidence, notes, pause)),
-    ...(isPredicate
-      ? ratesOf(
-          calls,
-          open.map(({ probabilities }) => judgedOf(probabilities)),
-          notes,
-        )
-      : noRates),
-    humans: await amongPeople(labelled, categories.length, pause),
+    ...(isPredicate ? ratesOf(calls, judgedOpen, notes) : noRates),
     suggested: body.precision == null ? null : suggestedFor(body.precision, evidence, notes),
     notes,
   }
@@ -117,14 +110,14 @@ async function chanceCorrected(
   }
   const size = categories.length
   const isOrdinal = question.type === 'score'
-  const kappaOf = (sample: readonly Pair[]) => cohenKappa(confusionOf(sample, size), isOrdinal) ?? Number.NaN
+  const kappaOf = (sample: readonly Pair[]) => cohenKappa(confusionOf(sample, size), isOrdinal)
   const isVaried = (side: keyof Pair) => new Set(calls.map((call) => call[side])).size > 1
   const isDefined = isVaried('human') && isVaried('judge')
   if (!isDefined) notes.push('the judge or people gave one answer only: κ tells nothing')
   const kappa = isDefined ? await resampled(calls, kappaOf, pause) : null
   return {
     kappa,
-    ac1: await resampled(calls, (sample) => gwetAc1(confusionOf(sample, size)) ?? Number.NaN, pause),
+    ac1: await resampled(calls, (sample) => gwetAc1(confusionOf(sample, size)), pause),
   }
 }
 
@@ -169,10 +162,12 @@ export async function amongPeople(
   const [raters, calls] = common
   const votes = calls.map((call) => votesOf(call.votes, size))
   const isEnough = calls.length >= minLabelsOfKappa
+  const beyondChance = (of: typeof fleissKappa) => (isEnough ? resampled(votes, of, pause) : null)
   return {
-    ...{ calls: calls.length, raters },
-    kappa: isEnough ? await resampled(votes, (sample) => fleissKappa(sample) ?? Number.NaN, pause) : null,
-    ac1: isEnough ? await resampled(votes, (sample) => ac1OfVotes(sample) ?? Number.NaN, pause) : null,
+    calls: calls.length,
+    raters,
+    kappa: await beyondChance(fleissKappa),
+    ac1: await beyondChance(ac1OfVotes),
   }
 }
 

@@ -85,10 +85,9 @@ export const AgreementBody = z.object({
 })
 export type AgreementBody = z.output<typeof AgreementBody>
 
-const estimate = z.object({ value: z.number(), low: z.number(), high: z.number() }).nullable()
-export const share = z
-  .object({ count: z.int(), of: z.int(), value: z.number(), low: z.number(), high: z.number() })
-  .nullable()
+const bounds = z.object({ low: z.number(), high: z.number() })
+const estimate = bounds.extend({ value: z.number() }).nullable()
+export const share = bounds.extend({ count: z.int(), of: z.int(), value: z.number() }).nullable()
 const callIds = z.array(z.string())
 
 const evidence = {
@@ -115,17 +114,9 @@ const evidence = {
 const quality = z.object({
   log_loss: estimate,
   brier: estimate,
-  ece: estimate.describe('Null with fewer than 100 labels.'),
+  ece: estimate.describe('The calibration error, less what chance adds. Null with fewer than 100 labels.'),
   excess: estimate.describe('Mean probability less the share that was right: above 0 is too sure.'),
-  bins: z.array(
-    z.object({
-      count: z.int(),
-      probability: z.number(),
-      share: z.number(),
-      low: z.number(),
-      high: z.number(),
-    }),
-  ),
+  bins: z.array(bounds.extend({ count: z.int(), probability: z.number(), share: z.number() })),
 })
 
 const report = {
@@ -191,14 +182,8 @@ export const Agreement = answer('How well the judge and people agree.', {
     .nullable(),
   humans,
   suggested: z
-    .object({
-      threshold: z.number(),
-      flagged: z.int(),
-      right: z.int(),
-      bound: z.number(),
-      recall: z.number().nullable(),
-      flagged_share: z.number(),
-    })
+    .object({ threshold: z.number(), flagged: z.int(), right: z.int(), bound: z.number() })
+    .extend({ recall: z.number().nullable(), flagged_share: z.number() })
     .nullable()
     .describe('The threshold for `precision`, with the share that is promised at 95 %.'),
   notes: z.array(z.string()).describe('What the labels cannot tell, and why.'),

@@ -2,6 +2,7 @@ import { membersOf } from '../../../packages/json/index.ts'
 import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import { wrong } from '../../domain/refusals.ts'
 import type { Labelled } from '../../domain/statistics/calibration.ts'
+import { sumOf } from '../../domain/statistics/intervals.ts'
 import type { BoundDatabase, Database } from '../../storage/database.ts'
 import { streamFeedbackOfType } from '../../storage/feedback/queries.ts'
 import { maxChoices } from '../decisions/contract.ts'
@@ -180,8 +181,7 @@ function probabilitiesOf({ probability, probabilities }: JudgedValue): readonly 
   const isProbability = (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1
   if (Array.isArray(probabilities)) {
     if (probabilities.length > maxChoices || !probabilities.every(isProbability)) return []
-    const sum = probabilities.reduce((total, share) => total + share, 0)
-    return Math.abs(sum - 1) <= maxSumError ? probabilities : []
+    return Math.abs(sumOf(probabilities) - 1) <= maxSumError ? probabilities : []
   }
   if (probability == null) return undefined
   return isProbability(probability) ? [probability, 1 - probability] : []

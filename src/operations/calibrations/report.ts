@@ -40,7 +40,7 @@ export async function reportOn(evidence: Evidence, signal: AbortSignal): Promise
   const count = labelled.length
   const isFitted = count >= minLabels
   const map = isFitted ? await fitted(labelled, { bias }, pause) : null
-  const tried = isFitted ? await crossValidated(labelled, isPredicate, pause) : undefined
+  const tried = isFitted ? await crossValidated(labelled, bias, pause) : undefined
   const gain = tried ? await gainOf(labelled, tried, pause) : null
   const isTelling = map !== null && map.a > minSlope
   const helps = isTelling && gain !== null && gain.low > 0

@@ -95,11 +95,7 @@ function itemOf(
       }
       if (content == null) throw wrong(`${path}.content`, 'nothing', 'a text or parts')
       if (phase != null && role !== 'assistant')
-        throw wrong(
-          `${path}.phase`,
-          `given for a message of the role ${role}`,
-          'nothing: only the assistant has one',
-        )
+        throw wrong(`${path}.phase`, `given for a message of the role ${role}`, 'nothing')
       const text = textOf(content, `${path}.content`, accepted, image)
       return { role, ...(phase != null && { phase }), content: text }
     }

@@ -1,3 +1,4 @@
+import { within01 } from '../../domain/statistics/intervals.ts'
 import type { DecisionAnswer } from '../../inference/decisions/decision.ts'
 import { applied, type StoredCalibration } from '../calibrations/stored.ts'
 import type { Decided } from './decide.ts'
@@ -28,8 +29,6 @@ export function scoreConfidence(probabilities: readonly number[]): number {
   const even = probabilities.reduce((sum, _, level) => sum + Math.abs(level - (count - 1) / 2) / count, 0)
   return within01(1 - far / even)
 }
-
-const within01 = (value: number) => Math.min(1, Math.max(0, value))
 
 /** Of a question that names a calibration: what it makes of the probabilities, and which version it is; null if it does not fit. */
 export interface Calibrated {

@@ -95,11 +95,7 @@ function comparisonsOf(pairs: readonly JudgedPair[], names: ReadonlyMap<string, 
   }
   const comparisons = [...byNames.values()].map(
     ({ names: [firstName, secondName], counts: [wins, losses, ties] }) => ({
-      first: firstName,
-      second: secondName,
-      first_wins: wins,
-      second_wins: losses,
-      ties,
+      ...{ first: firstName, second: secondName, first_wins: wins, second_wins: losses, ties },
       win_rate: shareOf(wins, wins + losses),
     }),
   )

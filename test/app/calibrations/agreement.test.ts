@@ -69,6 +69,7 @@ test('few labels give counts and no κ; people are compared with each other', as
   const { json } = await post(url, topics)
   assert.deepEqual([json.labels, json.humans.calls, json.humans.raters], [60, 40, 2])
   near(json.humans.kappa.value, 1)
+  assert.match(json.notes.join(), /from 1 to 1 is too narrow/)
   assert.deepEqual(json.categories, ['law', 'other', true])
   assert.ok(json.kappa.low < json.kappa.high)
 })

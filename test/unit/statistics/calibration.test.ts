@@ -207,6 +207,34 @@ test('intervals of log loss and Brier hold the true mean in about 95 of 100 samp
     assert.ok(count / samples > 0.9 && count / samples < 0.99, `${count}`)
 })
 
+test('the calibration error and its interval hold the true one, also where that is none', async () => {
+  const samples = sized(20, 300)
+  for (const truth of [identity, { a: 0.85, b: 0.1 }, { a: 0.6, b: 0.5 }]) {
+    const all = simulated(40_000, 11, truth).map((labelled) => claimOf(labelled, true))
+    const error = errorOf(binsOf(all))
+    const values: number[] = []
+    let held = 0
+    for (let draw = 0; draw < samples; draw++) {
+      const { ece } = await qualityOf(simulated(200, 2_000 + draw, truth), true, pause)
+      const { value, low, high } = ece ?? assert.fail()
+      assert.ok(low <= value && value <= high, `${value} is not in ${low} to ${high}`)
+      if (low <= error && error <= high) held++
+      values.push(value)
+    }
+    assert.ok(held / samples >= 0.9, `${held} of ${samples}`)
+    near(meanOf(values), error, 0.04)
+  }
+})
+
+test('the maps that are tried on other calls have a shift where the one of all labels has it', async () => {
+  const items = simulated(50, 3, { a: 1, b: 2 }).map((item) => ({ ...item, probabilities: [0.5, 0.5] }))
+  const bias = isBiasFitted(items, true)
+  assert.equal(bias, true)
+  for (const { probabilities } of await crossValidated(items, bias, pause)) {
+    assert.ok((probabilities[0] ?? 0) > 0.55, `${probabilities}`)
+  }
+})
+
 test('bins have equally many claims, ten at least, and the share that was right with its interval', async () => {
   const bins = binsOf(Array.from({ length: 35 }, (_, n) => ({ probability: n / 35, isRight: n % 2 === 0 })))
   assert.deepEqual(
