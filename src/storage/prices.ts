@@ -44,9 +44,7 @@ export function readPrices(db: Reader, view: View): Promise<Price[]> {
   const conditions = [sql`project_id = ${view.project}`]
   if (view.query) conditions.push(compileCondition(view.query, fieldsAt('query'), db.dialect))
   const order = [...sortingOf(view.sort, fieldsAt, db.dialect).order, rawSql('id')]
-  return db.all<Price>(
-    sql`SELECT ${prices.columns} FROM prices WHERE ${allOf(conditions)} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`,
-  )
+  return prices.all(db, sql`${allOf(conditions)} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`)
 }
 
 /** `path` is how a refusal names where the field was given. */
@@ -60,14 +58,12 @@ function fieldsAt(path: string) {
 }
 
 export function pricesOfModels(db: Reader, projectId: string, models: readonly string[]): Promise<Price[]> {
-  return db.all<Price>(
-    sql`SELECT ${prices.columns} FROM prices WHERE project_id = ${projectId} AND llm_id IN (${listOf(models)})`,
-  )
+  return prices.all(db, sql`project_id = ${projectId} AND llm_id IN (${listOf(models)})`)
 }
 
 export function pricesOfProject(db: Reader, projectId: string, max?: number): Promise<Price[]> {
   const limit = max === undefined ? emptySql : sql` LIMIT ${max}`
-  return db.all<Price>(sql`SELECT ${prices.columns} FROM prices WHERE project_id = ${projectId}${limit}`)
+  return prices.all(db, sql`project_id = ${projectId}${limit}`)
 }
 
 export const removePrices: Command<{ project_id: string; ids: readonly string[] }, void> = async (

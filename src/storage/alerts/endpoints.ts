@@ -45,7 +45,7 @@ export const oneEndpoint = ({ project_id, endpoint_id }: EndpointKey): Sql =>
   sql`project_id = ${project_id} AND id = ${endpoint_id}`
 
 export const findEndpoint = (db: Reader, key: EndpointKey): Promise<Endpoint | undefined> =>
-  db.get<Endpoint>(sql`SELECT ${endpoints.columns} FROM alert_endpoints WHERE ${oneEndpoint(key)}`)
+  endpoints.get(db, oneEndpoint(key))
 
 export async function requireEndpoint(db: Reader, key: EndpointKey): Promise<Endpoint> {
   const endpoint = await findEndpoint(db, key)
@@ -59,9 +59,7 @@ export async function requireEndpoint(db: Reader, key: EndpointKey): Promise<End
 
 /** Oldest first. */
 export const listEndpoints = (db: Reader, project: string): Promise<Endpoint[]> =>
-  db.all<Endpoint>(
-    sql`SELECT ${endpoints.columns} FROM alert_endpoints WHERE project_id = ${project} ORDER BY id`,
-  )
+  endpoints.all(db, sql`project_id = ${project} ORDER BY id`)
 
 /** Those that get events of the type, in the order in which their rows are written. */
 export async function endpointsFor(db: Reader, project: string, type: EventType): Promise<string[]> {

@@ -11,7 +11,7 @@ import type { Transaction } from '../transaction.ts'
 import { aboutDecision, type DecidedCall, decidedAmong } from './decisions.ts'
 import { type EndedCall, endedColumns } from './guards.ts'
 import { addEvents, type Happened } from './outbox.ts'
-import { type AlertRule, oneRule, ruleColumns, ruleLock } from './rules.ts'
+import { type AlertRule, alertRules, oneRule, ruleLock } from './rules.ts'
 import { type ActiveRule, watchedIn } from './watched.ts'
 
 /** Calls and feedback of one statement. */
@@ -217,8 +217,7 @@ export async function fire(
 ): Promise<void> {
   if (happened.length === 0) return
   const key = { project_id, rule_id }
-  const read = () =>
-    tx.get<AlertRule>(sql`SELECT ${ruleColumns} FROM alert_rules WHERE ${oneRule(key)} AND active = 1`)
+  const read = () => alertRules.get<AlertRule>(tx, sql`${oneRule(key)} AND active = 1`)
   let rule = await read()
   if (rule === undefined) return
   // What is known is read before the lock, which others wait for until the commit: whoever writes the same call or

@@ -11,7 +11,7 @@ import type { Command, Reader, Transaction } from '../transaction.ts'
 import { guardsOf } from './guards.ts'
 import { countChange } from './versions.ts'
 
-const alertRules = tableOf('alert_rules', {
+export const alertRules = tableOf('alert_rules', {
   project_id: 'text',
   id: 'text',
   name: 'text',
@@ -64,8 +64,6 @@ export function conditionOf(text: string): Condition {
   }
 }
 
-export const ruleColumns = alertRules.columns
-
 /** Of a project. All of them are looked at when a call ends. */
 const maxRules = 1_000
 /** Each of them is decided anew all the time, from all calls of its window. */
@@ -80,7 +78,7 @@ export const oneRule = ({ project_id, rule_id }: RuleKey): Sql =>
   sql`project_id = ${project_id} AND id = ${rule_id}`
 
 export async function requireRule(db: Reader, key: RuleKey): Promise<AlertRule> {
-  const rule = await db.get<AlertRule>(sql`SELECT ${ruleColumns} FROM alert_rules WHERE ${oneRule(key)}`)
+  const rule = await alertRules.get<AlertRule>(db, oneRule(key))
   if (rule !== undefined) return rule
   throw refuse('alert_rule_not_found', {
     field: 'rule_id',
@@ -91,7 +89,7 @@ export async function requireRule(db: Reader, key: RuleKey): Promise<AlertRule> 
 
 /** Oldest first. */
 export const listAlertRules = (db: Reader, project: string): Promise<AlertRule[]> =>
-  db.all<AlertRule>(sql`SELECT ${ruleColumns} FROM alert_rules WHERE project_id = ${project} ORDER BY id`)
+  alertRules.all<AlertRule>(db, sql`project_id = ${project} ORDER BY id`)
 
 /** Whether nothing cheaper than its condition sorts out what the rule does not pick. */
 function isBroad({ watches, condition }: Pick<AlertRule, 'watches' | 'condition'>): boolean {

@@ -3,7 +3,7 @@ import { feedbackConditions } from '../feedback/queries.ts'
 import { allOf, type Sql, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 import { type EndedCall, type Guard, guardsOf, holds } from './guards.ts'
-import { type AlertRule, type Condition, conditionOf, ruleColumns } from './rules.ts'
+import { type AlertRule, alertRules, type Condition, conditionOf } from './rules.ts'
 import { remembered } from './versions.ts'
 
 interface Guarded {
@@ -92,8 +92,9 @@ const nothing: WatchedProject = {
 /** Compiled once after each change. */
 export function watchedIn(tx: Transaction, project: string): Promise<WatchedProject> {
   return remembered(tx, project, nothing, async () => {
-    const rows = await tx.all<AlertRule>(
-      sql`SELECT ${ruleColumns} FROM alert_rules WHERE project_id = ${project} AND active = 1 AND watches <> 'window' ORDER BY id`,
+    const rows = await alertRules.all<AlertRule>(
+      tx,
+      sql`project_id = ${project} AND active = 1 AND watches <> 'window' ORDER BY id`,
     )
     const endpoint = await tx.get(
       sql`SELECT 1 AS one FROM alert_endpoints WHERE project_id = ${project} AND active = 1 LIMIT 1`,

@@ -3,7 +3,7 @@ import { rawSql, sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 import { aboutRule } from './firing.ts'
 import { addEvents } from './outbox.ts'
-import { type AlertRule, conditionOf, oneRule, type RuleKey, ruleColumns, ruleLock } from './rules.ts'
+import { type AlertRule, alertRules, conditionOf, oneRule, type RuleKey, ruleLock } from './rules.ts'
 import { turnOfEntity } from './turns.ts'
 
 /**
@@ -29,8 +29,9 @@ export const takeWindowRule: Command<
   AlertRule | undefined
 > = async (tx, { now, until, ...key }) => {
   await tx.lock(ruleLock(key))
-  const rule = await tx.get<AlertRule>(
-    sql`SELECT ${ruleColumns} FROM alert_rules WHERE ${oneRule(key)} AND active = 1 AND watches = 'window' AND taken_until <= ${now}`,
+  const rule = await alertRules.get<AlertRule>(
+    tx,
+    sql`${oneRule(key)} AND active = 1 AND watches = 'window' AND taken_until <= ${now}`,
   )
   if (rule === undefined) return undefined
   await tx.run(sql`UPDATE alert_rules SET taken_until = ${until} WHERE ${oneRule(key)}`)
@@ -58,9 +59,7 @@ interface Decision extends RuleKey {
 export const decideWindow: Command<Decision, boolean> = async (tx, decision) => {
   const { project_id, rule_id, end, value, count, holds, next, now } = decision
   await tx.lock(ruleLock(decision))
-  const rule = await tx.get<AlertRule>(
-    sql`SELECT ${ruleColumns} FROM alert_rules WHERE ${oneRule(decision)} AND active = 1`,
-  )
+  const rule = await alertRules.get<AlertRule>(tx, sql`${oneRule(decision)} AND active = 1`)
   if (rule === undefined || rule.condition !== decision.condition) return false
   if (rule.checked_at >= end) {
     await tx.run(sql`UPDATE alert_rules SET taken_until = ${next} WHERE ${oneRule(decision)}`)

@@ -60,9 +60,7 @@ const heldBy = (held: HeldResponse): Sql => sql`${of(held)} AND held_by = ${held
 const isLive = (now: number): Sql => sql`(expire_at IS NULL OR expire_at > ${now})`
 
 export const readWaiting = (db: Reader, { now, ...key }: KeyNow): Promise<WaitingResponse | undefined> =>
-  db.get<WaitingResponse>(
-    sql`SELECT ${waitingResponses.columns} FROM waiting_responses WHERE ${of(key)} AND ${isLive(now)}`,
-  )
+  waitingResponses.get(db, sql`${of(key)} AND ${isLive(now)}`)
 
 /** One of its texts: `body` is gone when it has ended. */
 export async function readWaitingText(
@@ -131,9 +129,7 @@ export const takeWaiting: Command<Turn, NewWaitingResponse | undefined> = async 
         WHERE ${of(key)} AND ${isDue(now)}`,
   )
   if (taken === 0) return undefined
-  const response = await tx.get<WaitingResponse>(
-    sql`SELECT ${waitingResponses.columns} FROM waiting_responses WHERE ${of(key)}`,
-  )
+  const response = await waitingResponses.get<WaitingResponse>(tx, of(key))
   const texts = await tx.get<WaitingTexts>(
     sql`SELECT head, headers, prompt, body FROM waiting_response_texts WHERE ${of(key)}`,
   )

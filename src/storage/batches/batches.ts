@@ -74,22 +74,19 @@ const maxOpenBatches = 100
 export const of = ({ project_id, id }: BatchKey): Sql => sql`project_id = ${project_id} AND id = ${id}`
 export const heldBy = (held: HeldBatch): Sql => sql`${of(held)} AND held_by = ${held.holder}`
 
-export const readBatch = (db: Reader, key: BatchKey): Promise<Batch | undefined> =>
-  db.get<Batch>(sql`SELECT ${batches.columns} FROM batches WHERE ${of(key)}`)
+export const readBatch = (db: Reader, key: BatchKey): Promise<Batch | undefined> => batches.get(db, of(key))
 
 /** Its user was not removed: a later one of the same name has nothing of it. */
 const isOwned = sql`expires_at > 0`
 
 export const batchOfUser = (db: Reader, user: string, id: string): Promise<Batch | undefined> =>
-  db.get<Batch>(
-    sql`SELECT ${batches.columns} FROM batches WHERE user_name = ${user} AND id = ${id} AND ${isOwned}`,
-  )
+  batches.get(db, sql`user_name = ${user} AND id = ${id} AND ${isOwned}`)
 
 /** Those of one wire: of Anthropic's or of OpenAI's. */
 export const listBatches = (db: Reader, { user, ...page }: WirePage, ofMessages: boolean): Promise<Batch[]> =>
-  db.all<Batch>(
-    sql`SELECT ${batches.columns} FROM batches
-        WHERE user_name = ${user} AND ${isOwned} AND endpoint ${rawSql(ofMessages ? '=' : '<>')} ${messagesEndpoint}
+  batches.all(
+    db,
+    sql`user_name = ${user} AND ${isOwned} AND endpoint ${rawSql(ofMessages ? '=' : '<>')} ${messagesEndpoint}
           AND ${pageOf(page)}`,
   )
 
@@ -147,8 +144,9 @@ interface Turn {
 /** Of the user who waits longest, the batch that waits longest and that no other process works on. */
 export const takeBatch: Command<Turn, Batch | undefined> = async (tx, { holder, now, until, mayAsk }) => {
   await tx.lock(lockOfAll)
-  const batch = await tx.get<Batch>(
-    sql`SELECT ${batches.columns} FROM batches WHERE ${isDue(now, mayAsk)} ORDER BY
+  const batch = await batches.get<Batch>(
+    tx,
+    sql`${isDue(now, mayAsk)} ORDER BY
       (SELECT max(turn_at) FROM batches AS own WHERE own.user_name = batches.user_name AND own.is_open = 1),
       turn_at, id LIMIT 1`,
   )

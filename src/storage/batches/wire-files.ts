@@ -41,16 +41,11 @@ export const readWireFile = (
   id: string,
   now: number,
 ): Promise<WireFile | undefined> =>
-  db.get<WireFile>(
-    sql`SELECT ${wireFiles.columns} FROM wire_files
-        WHERE user_name = ${user} AND id = ${id} AND ${isShown} AND ${isLive(now)}`,
-  )
+  wireFiles.get(db, sql`user_name = ${user} AND id = ${id} AND ${isShown} AND ${isLive(now)}`)
 
 /** Whether or not it has expired: the input of a batch stays until its batch is over. */
 export const fileOfProject = (db: Reader, project: string, id: string): Promise<WireFile | undefined> =>
-  db.get<WireFile>(
-    sql`SELECT ${wireFiles.columns} FROM wire_files WHERE project_id = ${project} AND id = ${id}`,
-  )
+  wireFiles.get(db, sql`project_id = ${project} AND id = ${id}`)
 
 export const listWireFiles = (
   db: Reader,
@@ -59,10 +54,7 @@ export const listWireFiles = (
   now: number,
 ): Promise<WireFile[]> => {
   const ofPurpose = purpose === undefined ? isShown : sql`${isShown} AND purpose = ${purpose}`
-  return db.all<WireFile>(
-    sql`SELECT ${wireFiles.columns} FROM wire_files
-        WHERE user_name = ${user} AND ${ofPurpose} AND ${isLive(now)} AND ${pageOf(page)}`,
-  )
+  return wireFiles.all(db, sql`user_name = ${user} AND ${ofPurpose} AND ${isLive(now)} AND ${pageOf(page)}`)
 }
 
 /** Ids sort by time. */
@@ -121,8 +113,9 @@ const filesAtOnce = 50
 
 /** Returns whether there may be more. */
 export const sweepWireFiles: Command<{ now: number }, boolean> = async (tx, { now }) => {
-  const expired = await tx.all<WireFile>(
-    sql`SELECT ${wireFiles.columns} FROM wire_files WHERE expires_at <= ${now} AND NOT EXISTS (SELECT 1 ${readers})
+  const expired = await wireFiles.all(
+    tx,
+    sql`expires_at <= ${now} AND NOT EXISTS (SELECT 1 ${readers})
         LIMIT ${filesAtOnce}`,
   )
   for (const file of expired) await dropFile(tx, file)

@@ -37,10 +37,7 @@ export const readConversation = (
   db: Reader,
   { user_name, id, now }: Own,
 ): Promise<Conversation | undefined> =>
-  db.get<Conversation>(
-    sql`SELECT ${conversations.columns} FROM conversations
-        WHERE user_name = ${user_name} AND id = ${id} AND ${isLive(now)}`,
-  )
+  conversations.get(db, sql`user_name = ${user_name} AND id = ${id} AND ${isLive(now)}`)
 
 const ofConversation = ({ user_name, id }: ConversationKey): Sql =>
   sql`user_name = ${user_name} AND conversation_id = ${id}`

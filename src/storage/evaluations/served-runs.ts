@@ -38,7 +38,7 @@ const oneOf = ({ project_id, run_id }: ServedRunKey): Sql =>
   sql`project_id = ${project_id} AND run_id = ${run_id}`
 
 export const readServedRun = (db: Reader, key: ServedRunKey): Promise<ServedRun | undefined> =>
-  db.get<ServedRun>(sql`SELECT ${servedRuns.columns} FROM served_runs WHERE ${oneOf(key)}`)
+  servedRuns.get(db, oneOf(key))
 
 interface NewServedRuns {
   /** The root calls of the runs, in the same order. */
@@ -89,8 +89,9 @@ export const takeServedRun: Command<Turn, ServedRun | undefined> = async (
   await tx.lock(lockOfAll)
   const answerable = hasModels ? emptySql : sql` AND ${needsNoModel(tx)}`
   const others = except.length === 0 ? emptySql : sql` AND runs_as NOT IN (${listOf(except)})`
-  const run = await tx.get<ServedRun>(
-    sql`SELECT ${servedRuns.columns} FROM served_runs WHERE held_until <= ${now}${answerable}${others} ORDER BY
+  const run = await servedRuns.get(
+    tx,
+    sql`held_until <= ${now}${answerable}${others} ORDER BY
       (SELECT max(turn_at) FROM served_runs AS own WHERE own.runs_as = served_runs.runs_as), turn_at, run_id LIMIT 1`,
   )
   if (run === undefined) return undefined

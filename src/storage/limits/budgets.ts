@@ -77,7 +77,7 @@ type BudgetChange = Pick<Budget, 'id' | 'amount' | 'warn_at' | 'block_unpriced' 
 export const changeBudget: Command<BudgetChange, boolean> = async (tx, budget) => {
   const { id, amount, warn_at, block_unpriced, prices_of } = budget
   await tx.lock(budgetLock(id))
-  const known = await tx.get<Budget>(sql`SELECT ${budgets.columns} FROM budgets WHERE id = ${id}`)
+  const known = await budgets.get<Budget>(tx, sql`id = ${id}`)
   if (known === undefined) return false
   await tx.run(
     sql`UPDATE budgets SET amount = ${amount}, warn_at = ${warn_at}, block_unpriced = ${block_unpriced},
@@ -190,9 +190,7 @@ async function stepsOf(
   windows: readonly (BudgetShare & { spent: number })[],
 ): Promise<BudgetStep[]> {
   const ids = [...new Set(windows.map(({ budget_id }) => budget_id))]
-  const affected = await tx.all<Budget>(
-    sql`SELECT ${budgets.columns} FROM budgets WHERE id IN (${listOf(ids)}) AND scope = 'project'`,
-  )
+  const affected = await budgets.all<Budget>(tx, sql`id IN (${listOf(ids)}) AND scope = 'project'`)
   return affected.flatMap((budget) =>
     windows
       .filter(({ budget_id }) => budget_id === budget.id)

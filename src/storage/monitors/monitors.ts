@@ -51,9 +51,7 @@ const oneMonitor = ({ project_id, monitor_id }: MonitorKey): Sql =>
 
 /** The monitor, unless it was deleted. */
 export const findMonitor = (db: Reader, key: MonitorKey): Promise<Monitor | undefined> =>
-  db.get<Monitor>(
-    sql`SELECT ${monitors.columns} FROM monitors WHERE ${oneMonitor(key)} AND deleted_at IS NULL`,
-  )
+  monitors.get(db, sql`${oneMonitor(key)} AND deleted_at IS NULL`)
 
 /** The same, but refuses if there is no such monitor. */
 export async function requireMonitor(db: Reader, key: MonitorKey): Promise<Monitor> {

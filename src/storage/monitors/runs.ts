@@ -43,9 +43,7 @@ const oneOf = ({ project_id, monitor_id, run_id }: RunKey): Sql =>
 
 export async function requireRun(db: Reader, key: RunKey): Promise<MonitorRun> {
   await requireMonitor(db, key)
-  const run = await db.get<MonitorRun>(
-    sql`SELECT ${monitorRuns.columns} FROM monitor_runs WHERE ${oneOf(key)}`,
-  )
+  const run = await monitorRuns.get(db, oneOf(key))
   if (run !== undefined) return run
   throw refuse('monitor_run_not_found', {
     field: 'run_id',
@@ -61,17 +59,16 @@ export function latestRuns(
   { project_id, monitor_id }: MonitorKey,
   limit: number,
 ): Promise<MonitorRun[]> {
-  return db.all<MonitorRun>(
-    sql`SELECT ${monitorRuns.columns} FROM monitor_runs WHERE project_id = ${project_id} AND monitor_id = ${monitor_id}
+  return monitorRuns.all(
+    db,
+    sql`project_id = ${project_id} AND monitor_id = ${monitor_id}
         ORDER BY id DESC LIMIT ${limit}`,
   )
 }
 
 /** Of any project. */
 export function activeRuns(db: Reader, limit: number): Promise<MonitorRun[]> {
-  return db.all<MonitorRun>(
-    sql`SELECT ${monitorRuns.columns} FROM monitor_runs WHERE ${isActive} LIMIT ${limit}`,
-  )
+  return monitorRuns.all(db, sql`${isActive} LIMIT ${limit}`)
 }
 
 /** The current counts; for a run that is over, the counts stored at its end. */
@@ -158,9 +155,7 @@ export const cancelMonitorRun: Command<RunKey & { now: number }, void> = async (
 }
 
 function goingRun(tx: Transaction, key: RunKey): Promise<MonitorRun | undefined> {
-  return tx.get<MonitorRun>(
-    sql`SELECT ${monitorRuns.columns} FROM monitor_runs WHERE ${oneOf(key)} AND ${isActive}`,
-  )
+  return monitorRuns.get(tx, sql`${oneOf(key)} AND ${isActive}`)
 }
 
 /** Later runs take over its judgements, so the counts are stored now. */

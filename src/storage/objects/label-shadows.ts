@@ -34,16 +34,15 @@ export const shadowLock = ({ project_id, shadow_id }: ShadowKey) => `shadow ${pr
 
 /** The last one that was set, even if it has ended. */
 export const readShadow = (db: Reader, { project_id, object_id, alias }: LabelName) =>
-  db.get<LabelShadow>(
-    sql`SELECT ${labelShadows.columns} FROM label_shadows WHERE project_id = ${project_id} AND object_id = ${object_id}
+  labelShadows.get(
+    db,
+    sql`project_id = ${project_id} AND object_id = ${object_id}
           AND alias = ${alias} AND is_replaced = 0`,
   )
 
 /** Undefined if another one has replaced it. */
 export const findShadow = (db: Reader, { project_id, shadow_id }: ShadowKey) =>
-  db.get<LabelShadow>(
-    sql`SELECT ${labelShadows.columns} FROM label_shadows WHERE project_id = ${project_id} AND id = ${shadow_id} AND is_replaced = 0`,
-  )
+  labelShadows.get(db, sql`project_id = ${project_id} AND id = ${shadow_id} AND is_replaced = 0`)
 
 /** Ends shadows of an object: what waits is not asked any more. Called with the lock of the object. */
 export async function endShadows(
@@ -52,9 +51,9 @@ export async function endShadows(
   { why, now }: { why: string; now: number },
   isAffected: (shadow: LabelShadow) => boolean,
 ): Promise<void> {
-  const shadows = await tx.all<LabelShadow>(
-    sql`SELECT ${labelShadows.columns} FROM label_shadows
-        WHERE project_id = ${project_id} AND object_id = ${object_id} AND is_replaced = 0 AND ended_at IS NULL ORDER BY id`,
+  const shadows = await labelShadows.all(
+    tx,
+    sql`project_id = ${project_id} AND object_id = ${object_id} AND is_replaced = 0 AND ended_at IS NULL ORDER BY id`,
   )
   for (const shadow of shadows) if (isAffected(shadow)) await endShadow(tx, shadow, { why, now })
 }

@@ -25,8 +25,9 @@ const maxShown = 1_000
 
 /** The user's own views and those shared by others, by name. */
 export function savedViewsOf(db: Reader, project: string, user: string): Promise<SavedView[]> {
-  return db.all<SavedView>(
-    sql`SELECT ${savedViews.columns} FROM saved_views WHERE project_id = ${project} AND (user_id = ${user} OR is_shared = 1)
+  return savedViews.all(
+    db,
+    sql`project_id = ${project} AND (user_id = ${user} OR is_shared = 1)
         ORDER BY CASE WHEN user_id = ${user} THEN 0 ELSE 1 END, name, id LIMIT ${maxShown}`,
   )
 }
@@ -102,9 +103,7 @@ export const nobody = ''
 
 /** Private views of other users count as missing. */
 async function ownView(db: Reader, { project_id, id, user }: Key): Promise<SavedView> {
-  const view = await db.get<SavedView>(
-    sql`SELECT ${savedViews.columns} FROM saved_views WHERE project_id = ${project_id} AND id = ${id}`,
-  )
+  const view = await savedViews.get(db, sql`project_id = ${project_id} AND id = ${id}`)
   const values = { field: 'view_id', view: JSON.stringify(id), project: JSON.stringify(project_id) }
   if (view !== undefined && [user, nobody].includes(view.user_id)) return view
   throw view?.is_shared === 1
