@@ -62,7 +62,8 @@ export interface BoundedWorker<Question, Answer> {
 const unmeasuredMs = 50
 const minPauseMs = 20
 
-interface Asked<Question, Answer> {
+/** A question that waits, or is being answered. */
+export interface Asked<Question, Answer> {
   question: Question
   resolve(answer: Answer): void
   reject(error: unknown): void

@@ -1,6 +1,12 @@
 import { whenAborted } from '../../packages/waiting/index.ts'
 import { refuse } from '../domain/refusals.ts'
-import { type BoundedWorker, createBoundedWorker, type Start, type WorkerBounds } from './bounded-worker.ts'
+import {
+  type Asked,
+  type BoundedWorker,
+  createBoundedWorker,
+  type Start,
+  type WorkerBounds,
+} from './bounded-worker.ts'
 import { createFairQueue } from './fair-queue.ts'
 
 /** For running what is in effect callers' code: patterns, templates, schemas. */
@@ -27,12 +33,6 @@ const usualMs = 20
 /** What a worker receives. Whose question it is decides what the worker's caches find. */
 export type AskedBy<Question> = Question & { tenant: string }
 
-interface Job<Question, Answer> {
-  question: Question
-  resolve(answer: Answer): void
-  reject(error: unknown): void
-}
-
 interface Member<Question, Answer> {
   worker: BoundedWorker<AskedBy<Question>, Answer>
   /**
@@ -52,7 +52,7 @@ export function createWorkerPool<Question extends object, Answer>(
   options: PoolOptions,
 ): WorkerPool<Question, Answer> {
   type OwnMember = Member<Question, Answer>
-  const queue = createFairQueue<Job<Question, Answer>>({
+  const queue = createFairQueue<Asked<Question, Answer>>({
     perTenant: options.queuePerTenant,
     total: options.queueTotal,
   })
@@ -86,7 +86,7 @@ export function createWorkerPool<Question extends object, Answer>(
     if (queue.size > 0 && members.length < options.workers) again = setTimeout(next, usualMs)
   }
 
-  async function run(member: OwnMember, tenant: string, job: Job<Question, Answer>): Promise<void> {
+  async function run(member: OwnMember, tenant: string, job: Asked<Question, Answer>): Promise<void> {
     member.tenant = tenant
     member.isBusy = true
     try {

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { described } from '../../domain/described.ts'
-import { Key, pathText, text, wrongLine } from '../../inference/many/models-file.ts'
+import { foundAt, Key, pathText, text, wrongLine } from '../../inference/many/models-file.ts'
 import { readSecret, readSettings, settingsError } from '../../inference/many/settings-file.ts'
 import { readRule } from './claims.ts'
 
@@ -81,11 +81,7 @@ function lineOf(issue: z.core.$ZodIssue, value: unknown): string {
   }
   // A value given for a secret may be one.
   if (issue.path.includes('client_secret')) return wrongLine(path, 'something else', issue.message)
-  const found = issue.path.reduce<unknown>(
-    (at, step) => (typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined),
-    value,
-  )
-  return wrongLine(path, described(found), issue.message)
+  return wrongLine(path, described(foundAt(issue.path, value)), issue.message)
 }
 
 function checkTogether(issuers: z.output<typeof Issuer>[]): string[] {

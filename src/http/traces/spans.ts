@@ -8,10 +8,11 @@ export interface ModelAnswer {
   prompt_tokens: number
   cached_tokens: number
   completion_tokens: number
-  /** From the arrival of the request, like all times here. */
+  /** From the arrival of the request, like all times here; absent if it was not reached. */
   prefilled_ms?: number
   first_token_ms?: number
   total_ms: number
+  /** Why it failed. */
   code?: string
 }
 

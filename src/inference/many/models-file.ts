@@ -236,12 +236,16 @@ export function pathText(path: readonly PropertyKey[]): string {
     .replace(/^\./, '')
 }
 
-function lineOf(issue: z.core.$ZodIssue, value: unknown): string {
-  const path = pathText(issue.path)
-  const found = issue.path.reduce<unknown>(
+/** What a file has at a path. */
+export const foundAt = (path: readonly PropertyKey[], value: unknown): unknown =>
+  path.reduce<unknown>(
     (at, step) => (typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined),
     value,
   )
+
+function lineOf(issue: z.core.$ZodIssue, value: unknown): string {
+  const path = pathText(issue.path)
+  const found = foundAt(issue.path, value)
   if (issue.code === 'unrecognized_keys') {
     const known = fieldsAt(issue.path)
     return issue.keys

@@ -6,7 +6,7 @@ import type { Decide, DecisionAnswer, DecisionAsked, DecisionQuestion } from '..
 import { sharesOf } from '../decisions/label-tree.ts'
 import { decisionSystem, divider, labelsOf, ordersOf, questionText } from '../decisions/wording.ts'
 import type { AnswerRequest, Model } from '../model.ts'
-import { refuseUnsupported } from './fields.ts'
+import { lacksDecisions, refuseUnsupported } from './fields.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
 
 /** The most candidates that servers list for a token. */
@@ -43,10 +43,7 @@ export async function decideByLogprobs(
     }
     const { prompt, cached } = answering.usage?.() ?? { prompt: 0, cached: 0 }
     read({ prompt, cached })
-    if (first === undefined) {
-      const lack = 'decisions: it has neither the route nor log-probabilities'
-      refuseUnsupported('model', lack, 'a model of another server')
-    }
+    if (first === undefined) throw lacksDecisions()
     scores[index]?.push(scoredOf(question, order, first))
   }
 

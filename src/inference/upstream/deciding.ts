@@ -4,7 +4,7 @@ import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { Decide, DecisionAnswer, DecisionAsked, DecisionQuestion } from '../decisions/decision.ts'
 import type { Model } from '../model.ts'
 import { decideByLogprobs } from './deciding-by-logprobs.ts'
-import { refuseUnsupported, unsupported } from './fields.ts'
+import { lacksDecisions, refuseUnsupported, unsupported } from './fields.ts'
 import type { UpstreamServer } from './server.ts'
 import { saltOf, type UpstreamTarget } from './upstream-request.ts'
 import { askWhole } from './whole-answer.ts'
@@ -73,10 +73,7 @@ export function createUpstreamDeciding(
   }
 
   return async (asked, read, signal) => {
-    if (kind === 'anthropic') {
-      const lack = 'decisions: it has neither the route nor log-probabilities'
-      refuseUnsupported('model', lack, 'a model of another server')
-    }
+    if (kind === 'anthropic') throw lacksDecisions()
     if (asked.thinking !== undefined && kind !== 'heddle') {
       refuseUnsupported('thinking_token_budget', String(asked.thinking), 'no such field')
     }

@@ -14,6 +14,9 @@ export function refuseUnsupported(...[field, shown, accepted]: Parameters<typeof
 export const unsupported = (field: string, shown: string, accepted: string) =>
   refuse('upstream_lacks', { field, received: shown, accepted })
 
+const deciding = 'decisions: it has neither the route nor log-probabilities'
+export const lacksDecisions = () => unsupported('model', deciding, 'a model of another server')
+
 /** Refuses fields that the server does not accept, by name. */
 export function refuseUnknown({ body = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean): void {
   for (const [name, { asksNothing }] of Object.entries(someFields)) {

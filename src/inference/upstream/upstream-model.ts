@@ -1,4 +1,4 @@
-import type { BackendStatus, ModelTask, ServedModel } from '../../../packages/engine/index.ts'
+import type { BackendStatus, ServedModel } from '../../../packages/engine/index.ts'
 import { whenAborted } from '../../../packages/waiting/index.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
@@ -9,27 +9,19 @@ import { anthropicRequestOf } from './anthropic/request.ts'
 import type { TakenAnswer } from './asking.ts'
 import { createUpstreamDeciding } from './deciding.ts'
 import { createFitting, lengthOf } from './fitting.ts'
-import type { UpstreamKind } from './kinds.ts'
-import type { ModelAbilities } from './listed.ts'
+import type { ListedModel } from './listed.ts'
 import { createPooling } from './pooling.ts'
 import type { UpstreamServer } from './server.ts'
 import { createTokens } from './tokens.ts'
 import { type UpstreamRequest, upstreamRequestOf } from './upstream-request.ts'
 
-interface UpstreamModelSettings {
-  /** The names under which it is served here. */
-  names: string[]
+interface UpstreamModelSettings extends ListedModel {
   /** Its name on the server. */
   model: string
-  kind: UpstreamKind
-  context: number
   /** Where it came from, as given in the setting. */
   source: string
   /** Seconds since the epoch. */
   created: number
-  /** Its tasks, if its server reports them; otherwise the server refuses what it cannot do. */
-  tasks?: readonly ModelTask[]
-  abilities?: ModelAbilities
 }
 
 /**

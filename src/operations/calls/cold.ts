@@ -8,11 +8,11 @@ import {
   isDerived,
   maxCalls,
   moveSome,
-  nextProjectOfCalls,
   type Position,
 } from '../../storage/cold/moving.ts'
 import { coldUntil } from '../../storage/cold/reference.ts'
 import type { Database } from '../../storage/database.ts'
+import { projectAfter } from '../../storage/projects/turns.ts'
 import { boundTo } from '../../storage/transaction.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
@@ -49,7 +49,7 @@ export function createMoves(record: ColdRecord, afterDays: number) {
 
   /** The next project in turn, and where its calls begin that were not looked at. */
   async function nextPassing(after: string): Promise<Passing | undefined> {
-    const project = await nextProjectOfCalls(bare, after)
+    const project = await projectAfter(bare, 'calls', after)
     if (project === undefined) return undefined
     const again = failed.get(project)
     if (again !== undefined && !isWhole) return again

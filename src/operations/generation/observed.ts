@@ -2,29 +2,20 @@ import type { FinishReason } from '../../../packages/engine/index.ts'
 import type { TokenCount } from '../../domain/money.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import { hasLeft } from '../../http/disconnect.ts'
+import type { ModelAnswer } from '../../http/traces/spans.ts'
 import type { AnswerEvent, Answering, ReportedUsage } from '../../inference/model.ts'
 import type { LaneMetrics, Outcome, PromptCount } from './metrics.ts'
 import type { AnswerTimes } from './request-metrics.ts'
 import type { RunningAnswers } from './running.ts'
 
 /** What the log keeps of a generation: none of its text. */
-export interface GenerationRecord {
-  model: string
+export interface GenerationRecord extends ModelAnswer {
   /** The requested model, if another answered in its place. */
   instead_of?: string
   outcome: Outcome
-  prompt_tokens: number
-  cached_tokens: number
-  completion_tokens: number
   /** In dollars, if the server behind the model reports it. */
   cost?: number
   finish_reasons: FinishReason[]
-  /** From the arrival of the request; absent if it was not reached. */
-  prefilled_ms?: number
-  first_token_ms?: number
-  total_ms: number
-  /** Why it failed. */
-  code?: string
 }
 
 /** Of an answer that has not begun. */

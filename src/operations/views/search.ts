@@ -8,12 +8,11 @@ import { now } from '../../domain/time.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
 import {
   countIndexedCalls,
-  type FoundTexts,
   findCalls,
   indexCoverage,
   readFoundTexts,
 } from '../../storage/search/found-calls.ts'
-import { notesOf, shortOp } from '../../storage/search/indexing.ts'
+import { type FoundTexts, notesOf, shortOp } from '../../storage/search/indexing.ts'
 import { countLightCalls, readLightCalls } from '../../storage/views/light-calls.ts'
 import { callsViewOf } from '../calls/query.ts'
 import type { Sealing } from '../sealing.ts'

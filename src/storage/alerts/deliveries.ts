@@ -1,18 +1,13 @@
-import type { EventType } from '../../domain/alerts.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { type Command, countOf, type Reader } from '../transaction.ts'
 import { type EndpointKey, endpointLock, findEndpoint, oneEndpoint, stopEndpoint } from './endpoints.ts'
+import type { AlertEvent } from './events.ts'
 import { addEvents } from './outbox.ts'
 import { turnOfEntity } from './turns.ts'
 
 /** An event on its way to an endpoint. */
-export interface TakenDelivery {
+export interface TakenDelivery extends Omit<AlertEvent, 'id'> {
   event_id: string
-  /** Empty if no rule made it. */
-  rule_id: string
-  type: EventType
-  body: string
-  created_at: number
   tries: number
 }
 

@@ -4,9 +4,10 @@ import type { Command, Reader, Transaction } from '../transaction.ts'
 import { addEvents, type Happened } from './outbox.ts'
 import { watchedIn } from './watched.ts'
 
-interface AlertEvent {
+export interface AlertEvent {
   id: string
   type: EventType
+  /** Empty if no rule made it. */
   rule_id: string
   body: string
   created_at: number

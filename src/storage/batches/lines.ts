@@ -2,6 +2,7 @@ import { insertInto } from '../sql/inserts.ts'
 import { rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { BoundReader, Command, Reader, Transaction } from '../transaction.ts'
 import {
+  type Batch,
   type BatchKey,
   type BatchStatus,
   batchOfUser,
@@ -56,12 +57,7 @@ export const waitingLines = (db: Reader, key: BatchKey, after: number, limit: nu
         WHERE ${of(key)} AND status IS NULL AND line > ${after} ORDER BY line LIMIT ${limit}`,
   )
 
-interface Tokens {
-  input_tokens: number
-  cached_tokens: number
-  output_tokens: number
-  reasoning_tokens: number
-}
+type Tokens = Pick<Batch, 'input_tokens' | 'cached_tokens' | 'output_tokens' | 'reasoning_tokens'>
 
 interface SettledLine extends HeldBatch {
   line: number

@@ -1,4 +1,5 @@
 import { membershipLock } from '../evaluations/pending.ts'
+import { projectAfter } from '../projects/turns.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { type StoredCall, storedColumns, storeFacts } from './facts.ts'
@@ -32,14 +33,12 @@ export const backfillFacts: Command<BackfillStep, boolean> = async (tx, { limit,
   const last = calls.at(-1)
   if (last !== undefined) await move(tx, project, last.id)
   else {
-    const next = await tx.get<{ project_id: string | null }>(
-      sql`SELECT min(project_id) AS project_id FROM calls WHERE project_id > ${project}`,
-    )
-    if (next?.project_id == null) {
+    const next = await projectAfter(tx, 'calls', project)
+    if (next === undefined) {
       await tx.run(sql`DELETE FROM facts_backfill`)
       return false
     }
-    await move(tx, next.project_id, '')
+    await move(tx, next, '')
   }
   return true
 }

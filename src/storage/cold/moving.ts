@@ -223,14 +223,6 @@ export async function writeFile(
   return true
 }
 
-/** The projects that have calls, in order. */
-export async function nextProjectOfCalls(db: Database, after: string): Promise<string | undefined> {
-  const row = await db.get<{ project_id: string | null }>(
-    sql`SELECT min(project_id) AS project_id FROM calls WHERE project_id > ${after}`,
-  )
-  return row?.project_id ?? undefined
-}
-
 export async function coldTotals(
   db: BoundDatabase,
 ): Promise<{ files: number; calls: number; bytes: number }> {

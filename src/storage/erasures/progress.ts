@@ -111,10 +111,7 @@ export function sumOf(erased: ErasedCounts, counts: Partial<ErasedCounts>): Eras
   return all
 }
 
-interface Ending extends ErasureKey {
-  kind: SubjectKind
-  id: string
-  now: number
+interface Ending extends Beginning {
   /** What the receipt says besides. */
   receipt: Record<string, unknown>
 }

@@ -2,6 +2,7 @@ import { type CallRow, selectCalls } from '../calls/calls.ts'
 import { largeColumns } from '../calls/columns.ts'
 import { type CallsView, callsQueryOf, narrowedQuery } from '../calls/queries.ts'
 import { type Feedback, feedbackColumns } from '../feedback/feedback.ts'
+import type { FinishedUpload } from '../objects/files.ts'
 import { type ObjectWithValue, shownValue, versionColumns } from '../objects/objects.ts'
 import { emptySql, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import type { BoundReader, Reader } from '../transaction.ts'
@@ -134,11 +135,7 @@ export function tableRowPages(db: BoundReader, project: string, table: string): 
   })
 }
 
-interface FileEntry {
-  digest: string
-  upload_id: string
-  size: number
-}
+type FileEntry = Pick<FinishedUpload, 'digest' | 'upload_id' | 'size'>
 
 export function filePages(db: BoundReader, project: string): AsyncGenerator<FileEntry[]> {
   return paged<FileEntry>(db, (last, limit) => {

@@ -74,7 +74,7 @@ export const keepPiece: Command<Piece, void> = async (tx, { project_id, upload_i
   await insertPiece(tx, project_id, upload_id, piece)
 }
 
-interface FinishedUpload {
+export interface FinishedUpload {
   project_id: string
   upload_id: string
   digest: string

@@ -3,7 +3,7 @@ import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../database.ts'
-import { type PieceBytes, pieceBytes, readFileEntry } from './files.ts'
+import { type FinishedUpload, pieceBytes, readFileEntry } from './files.ts'
 
 /** A file that is being written into the record. */
 export interface Upload {
@@ -17,11 +17,7 @@ export interface Upload {
 }
 
 /** All of a file but its last piece is in the record. */
-interface WrittenUpload {
-  upload_id: string
-  size: number
-  last: PieceBytes | null
-}
+type WrittenUpload = Pick<FinishedUpload, 'upload_id' | 'size' | 'last'>
 
 /** Accepts bytes as they come and buffers no more than one piece. Full pieces are written to the record at once. */
 export function openUpload(db: Database, projectId: string, limit: number): Upload {

@@ -1,3 +1,4 @@
+import type { FoundPicture } from './find.ts'
 import { type LineBreaks, lineBreaksOf } from './line-breaks.ts'
 
 /**
@@ -30,12 +31,7 @@ export function contentObjectsIn(json: string): ContentFiles[] {
   }))
 }
 
-interface PictureKind {
-  type: string
-  /** Whether it was a data URL, or base64 alone. */
-  isUrl: boolean
-  breaks: LineBreaks | undefined
-}
+type PictureKind = Pick<FoundPicture, 'type' | 'isUrl' | 'breaks'>
 
 const extensions: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpg',

@@ -5,7 +5,7 @@ import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, listOf, rawSql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader, onlyRow, type Reader } from '../transaction.ts'
 import { entriesOf } from './entries.ts'
-import { isReadThrough, searchState } from './indexing.ts'
+import { type FoundTexts, isReadThrough, searchState } from './indexing.ts'
 
 interface FoundCall {
   /** Later entries have larger numbers. */
@@ -39,13 +39,6 @@ export async function findCalls(
   const newest = isFew ? 0 : (window ?? (await entries.window(db, view.project, terms)))
   const page = newest > 0 ? await read(newest) : []
   return page.length > 0 && page.length === view.limit ? page : read()
-}
-
-export interface FoundTexts {
-  id: string
-  inputs: string | null
-  output: string | null
-  exception: string | null
 }
 
 /** The searchable part of the texts of these calls. */

@@ -3,7 +3,7 @@ import { batchesOf } from '../../domain/batches.ts'
 import { maxDocumentLength, maxTextsLength, textsIn } from '../../domain/search/texts.ts'
 import { keyedDocuments, valueKeysIn } from '../../domain/search/values.ts'
 import { wordsOf } from '../../domain/search/words.ts'
-import { nextProject } from '../projects/turns.ts'
+import { nextProject, projectAfter } from '../projects/turns.ts'
 import { listOf, rawSql, sql } from '../sql/sql.ts'
 import {
   allRows,
@@ -181,10 +181,7 @@ async function indexOlder(
   const last = seen.at(-1)
   if (last !== undefined) await moveTo(tx, project, last)
   else {
-    const next = await tx.get<{ project_id: string | null }>(
-      sql`SELECT min(project_id) AS project_id FROM calls WHERE project_id > ${project}`,
-    )
-    await moveTo(tx, next?.project_id ?? null, '')
+    await moveTo(tx, (await projectAfter(tx, 'calls', project)) ?? null, '')
   }
   return true
 }
@@ -204,14 +201,17 @@ async function moveTo(tx: Transaction, project: string | null, call: string): Pr
   await tx.run(sql`UPDATE search_state SET at_project = ${project}, at_call = ${project && call}`)
 }
 
-interface Found {
+export interface FoundTexts {
   id: string
-  op_name: string
-  name: string | null
   inputs: string | null
   output: string | null
-  attributes: string | null
   exception: string | null
+}
+
+interface Found extends FoundTexts {
+  op_name: string
+  name: string | null
+  attributes: string | null
 }
 
 /**
