@@ -1018,3 +1018,7 @@ export function refuseWithMessage(
 ): Refusal {
   return new Refusal(code, { ...values, ...(field !== null && { field }) }, undefined, message)
 }
+
+export function requireFew(field: string, list: readonly unknown[], limit: number): void {
+  if (list.length > limit) throw refuse('too_many_ids', { field, received: list.length, limit })
+}

@@ -1,7 +1,7 @@
 import type { Format } from '../../domain/alerts.ts'
 import { byCaller, type Caller, requireAccess, requireScope } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { refuse, wrong } from '../../domain/refusals.ts'
+import { requireFew, wrong } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import {
   type Endpoint,
@@ -233,9 +233,7 @@ export async function replay(db: Database, caller: Caller, key: EndpointKey, bod
   requireAccess(caller, key.project_id)
   await requireEndpoint(db, key)
   const { event_ids, after, before } = body
-  if (event_ids && event_ids.length > maxReplayed) {
-    throw refuse('too_many_ids', { field: 'event_ids', received: event_ids.length, limit: maxReplayed })
-  }
+  requireFew('event_ids', event_ids ?? [], maxReplayed)
   const replayed = await db.write('replayDeliveries', {
     ...key,
     event_ids: event_ids ?? null,

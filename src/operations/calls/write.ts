@@ -2,7 +2,7 @@ import { inSteps } from '../../../packages/waiting/index.ts'
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { isCompletionId } from '../../domain/ids.ts'
 import { jsonList } from '../../domain/json/text.ts'
-import { refuse, wrong } from '../../domain/refusals.ts'
+import { requireFew, wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { CallPart } from '../../storage/calls/parts.ts'
 import type { Database } from '../../storage/database.ts'
@@ -129,8 +129,7 @@ export async function deleteSomeCalls(
   { project_id, call_ids }: DeleteBody,
 ) {
   requireAccess(caller, project_id)
-  if (call_ids.length > maxIds)
-    throw refuse('too_many_ids', { field: 'call_ids', received: call_ids.length, limit: maxIds })
+  requireFew('call_ids', call_ids, maxIds)
   const ids = [...new Set(await names.calls(project_id, call_ids))]
   const { descendants, left } = await db.write('deleteCalls', {
     project_id,

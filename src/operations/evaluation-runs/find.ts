@@ -1,7 +1,7 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { byCaller } from '../../domain/callers.ts'
 import { writeJson } from '../../domain/json/text.ts'
-import { refuse, wrong } from '../../domain/refusals.ts'
+import { requireFew, wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { BoundDatabase, Database } from '../../storage/database.ts'
@@ -61,7 +61,7 @@ export async function deleteMarked(
   field: string,
 ) {
   const ids = [...new Set(namedIds)]
-  if (ids.length > maxIds) throw refuse('too_many_ids', { field, received: ids.length, limit: maxIds })
+  requireFew(field, ids, maxIds)
   let num_deleted = 0
   for (const some of batchesOf(ids, deletedAtOnce)) {
     num_deleted += await db.write(deletions[kind], {

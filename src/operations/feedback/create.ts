@@ -2,7 +2,7 @@ import { inSteps } from '../../../packages/waiting/index.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText, jsonList, type SharedText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { requireFew } from '../../domain/refusals.ts'
 import { formatTime, monotonicNow } from '../../domain/time.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
@@ -54,9 +54,7 @@ export async function createFeedbackBatch(
   caller: Caller,
   { batch }: BatchBody,
 ) {
-  if (batch.length > maxInBatch) {
-    throw refuse('too_many_ids', { field: 'batch', received: batch.length, limit: maxInBatch })
-  }
+  requireFew('batch', batch, maxInBatch)
   for (const [index, { project_id }] of batch.entries())
     requireAccess(caller, project_id, atItem(index)('project_id'))
   const check = createCheck(db, schemas, caller.name, isSentAgain(db), reading(db, caller))

@@ -1,7 +1,7 @@
 import { membersOf } from '../../../packages/json/index.ts'
 import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { requireFew } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
@@ -23,9 +23,7 @@ export async function monitorStats(
 ) {
   const { project_id, monitor_ids } = body
   requireAccess(caller, project_id)
-  if (monitor_ids.length > maxStats) {
-    throw refuse('too_many_ids', { field: 'monitor_ids', received: monitor_ids.length, limit: maxStats })
-  }
+  requireFew('monitor_ids', monitor_ids, maxStats)
   const stats: object[] = []
   for (const monitor_id of new Set(monitor_ids)) {
     const monitor = await findMonitor(db, { project_id, monitor_id })

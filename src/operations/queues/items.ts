@@ -2,7 +2,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { type ItemCalls, keyOfCalls } from '../../domain/queues/pairs.ts'
-import { refuse, wrong } from '../../domain/refusals.ts'
+import { requireFew, wrong } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { BoundDatabase, Database } from '../../storage/database.ts'
@@ -33,8 +33,8 @@ export async function addItems({ db, names }: Asked, caller: Caller, queue_id: s
   const { project_id, display_fields } = body
   const [call_ids, pairs] = [body.call_ids ?? [], body.pairs ?? []]
   requireAccess(caller, project_id)
-  requireFew('call_ids', call_ids)
-  requireFew('pairs', pairs)
+  requireFew('call_ids', call_ids, maxIds)
+  requireFew('pairs', pairs, maxIds)
   const ids = await names.calls(project_id, call_ids)
   const asked: ItemCalls[] = [
     ...ids.map((call_id) => ({ call_id, other_call_id: null })),
@@ -59,10 +59,6 @@ export async function addItems({ db, names }: Asked, caller: Caller, queue_id: s
     unknown: unknownAsked,
     unknown_call_ids: result.unknown,
   }
-}
-
-function requireFew(field: string, list: readonly unknown[]): void {
-  if (list.length > maxIds) throw refuse('too_many_ids', { field, received: list.length, limit: maxIds })
 }
 
 async function pairsOf(names: CallNames, project: string, pairs: readonly CallPair[]): Promise<ItemCalls[]> {

@@ -1,6 +1,6 @@
 import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { requireFew } from '../../domain/refusals.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
 import { countItems, type QueueCount } from '../../storage/queues/queues.ts'
 import type { StatsBody } from './contract.ts'
@@ -11,8 +11,7 @@ const maxQueues = 1000
 export async function queueStats(db: BoundDatabase, caller: Caller, body: StatsBody) {
   const { project_id, queue_ids } = body
   requireAccess(caller, project_id)
-  if (queue_ids.length > maxQueues)
-    throw refuse('too_many_ids', { field: 'queue_ids', received: queue_ids.length, limit: maxQueues })
+  requireFew('queue_ids', queue_ids, maxQueues)
   const stats = new Map(queue_ids.map((id) => [id, noStats(id)]))
   for (const count of await countItems(db, project_id, [...stats.keys()])) {
     add(stats.get(count.queue_id) as QueueStats, count)

@@ -1,7 +1,7 @@
 import { unreadMembers } from '../../../packages/chat-format/index.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { maxUnknown } from '../../domain/json/read.ts'
-import { refuse, wrong } from '../../domain/refusals.ts'
+import { refuse, requireFew, wrong } from '../../domain/refusals.ts'
 import type { Input } from '../../inference/model.ts'
 import { checkConversation, conversationFrom } from '../generation/conversation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
@@ -84,9 +84,7 @@ export async function detokenize(
   signal: AbortSignal,
 ): Promise<DetokenizeAnswer> {
   const { tokens } = body
-  if (tokens.length > maxTokens) {
-    throw refuse('too_many_ids', { field: 'tokens', received: tokens.length, limit: maxTokens })
-  }
+  requireFew('tokens', tokens, maxTokens)
   const { model } = models.find(body.model, caller, 'any')
   return { prompt: await model.detokenize(tokens, { special: true, tenant: caller.name }, signal) }
 }
