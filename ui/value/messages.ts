@@ -31,12 +31,11 @@ export function conversationIn(call: JsonNode | undefined): Conversation | undef
 /** The last message on one line, for lists. */
 function previewOf(messages: readonly Message[] | undefined): string {
   const last = messages?.at(-1)
-  return last === undefined ? '' : lineOf(messageLine(last))
+  return last === undefined ? '' : previewText(lineOf(messageLine(last)))
 }
 
 /** As much of a text as a row can show. */
-export const lineOf = (text: string): string =>
-  previewText(text.slice(0, 400).replace(/\s+/g, ' ').trim()).slice(0, 200)
+export const lineOf = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200)
 
 /** Any value on one line. */
 export function lineOfValue(node: JsonNode | undefined): string {
