@@ -66,8 +66,8 @@ async function rowsOf(dataset: string): Promise<{ messages: object[]; thread_id:
 test('a conversation gets a thumb and a note, which its list counts and finds', { skip }, async (t) => {
   const { page, problems } = await open(t, path(odd), narrow)
   const about = whole(page)
-  // A phone has no room to say so.
-  await about.getByText('No feedback on this conversation yet.').waitFor({ state: 'hidden' })
+  // A phone has no room to show it.
+  await about.getByText('No feedback on this conversation yet.').waitFor({ state: 'attached' })
   await about.getByRole('button', { name: 'Good' }).click()
   await about.locator('button[aria-label=Good][aria-pressed=true]').waitFor()
   await about.getByRole('textbox', { name: 'A note on this conversation' }).fill('Asked twice.')

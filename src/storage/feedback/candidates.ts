@@ -61,7 +61,7 @@ function typeIn(condition: Expression): string | null | undefined {
 /** Of a condition on one field: two may be read of different feedback. */
 function typeOfOne(condition: Expression): string | null | undefined {
   const [field, ...others] = fieldsOf(condition)
-  if (field === undefined || others.length > 0) return undefined
+  const payload = field === undefined || others.length > 0 ? undefined : payloadField(field)
   const holdsWithout = () => evaluate(condition, () => jsonField(null, [])) === true
-  return payloadField(field) === undefined || holdsWithout() ? undefined : payloadField(field)?.type
+  return payload === undefined || holdsWithout() ? undefined : payload.type
 }
