@@ -279,6 +279,10 @@ test('a file that can only be read is served, and one line without a stack says 
     lines.map(({ code, err }) => [code, err]),
     [['storage_read_only', undefined]],
   )
+  for (let i = 0; i < 2; i++) {
+    const write = await server.post('/call/start', { start: startOf() })
+    assert.deepEqual(await refusalOf(write), [503, 'storage_read_only'], 'the writer still answers')
+  }
   assert.equal(await server.end('SIGTERM'), 0)
 })
 

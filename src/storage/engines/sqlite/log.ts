@@ -31,26 +31,31 @@ export function createLogCheck(
   /** A reader can keep the log from starting over; it is tried again once the log has grown. */
   let from = large
   return () => {
-    const [{ log, checkpointed }] = handle.pragma('wal_checkpoint(NOOP)') as [
-      { log: number; checkpointed: number },
-    ]
+    const { log = 0, checkpointed = 0 } = checkpoint(handle, 'NOOP') ?? {}
     if (log < large) from = large
     const waiting = log - checkpointed
     const isLong = waiting >= long
     if (log >= from && waiting > 0 && (!isLong || waiting >= large)) {
       from = log + long
-      copyLog(handle)
+      checkpoint(handle, 'PASSIVE')
     }
     return isLong
   }
 }
 
-/** A failure here also shows in the next write; nothing that was answered is lost. */
-function copyLog(handle: SqliteHandle): void {
+/**
+ * A failure, such as that of a file that can only be read, also shows in the next write; nothing that was answered is
+ * lost.
+ */
+function checkpoint(
+  handle: SqliteHandle,
+  mode: 'NOOP' | 'PASSIVE',
+): { log: number; checkpointed: number } | undefined {
   try {
-    handle.pragma('wal_checkpoint(PASSIVE)')
+    return (handle.pragma(`wal_checkpoint(${mode})`) as [{ log: number; checkpointed: number }])[0]
   } catch (error) {
     if (!(error instanceof SqliteError)) throw error
+    return undefined
   }
 }
 
