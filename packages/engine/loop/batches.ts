@@ -5,6 +5,7 @@ import { type BatchDraft, createBatchDrafts } from './drafts/batch-drafts.ts'
 import { createPromptPace } from './prompt-pace.ts'
 import { type Answering, isDecoding, leftToRead, nextToRead } from './request.ts'
 import type { Sequence } from './sequences.ts'
+import { createStartingTogether } from './starting-together.ts'
 import type { ActiveTenants } from './turns/active-tenants.ts'
 import { createTenantShares } from './turns/tenant-shares.ts'
 
@@ -54,6 +55,7 @@ export function createBatches({ context, tenants, batch, maxRows, maxTokens, isD
   const pace = createPromptPace(decodeTimes, context)
   const drafting = createBatchDrafts({ batch, maxRows, context: maxTokens }, () => pace.readMs(1))
   const shares = createTenantShares()
+  const startingTogether = createStartingTogether(pace)
   let turn = 0
   let decodeMs = 0
 
@@ -142,11 +144,11 @@ export function createBatches({ context, tenants, batch, maxRows, maxTokens, isD
     ofCallers(running: readonly Answering[]): BatchItem[] {
       const meeting = new Set(running.map(({ tenant }) => tenant))
       shares.meet(meeting)
-      const answerings = inTurn(running, meeting)
+      const isShared = meeting.size > 1 || running.some(({ tenant }) => tenants.hasOthers(tenant))
+      const answerings = isShared ? inTurn(running, meeting) : startingTogether(running)
       // A prompt delays the decoding of others: it waits while its tenant is ahead.
       const waits = (answering: Answering) =>
         meeting.size > 1 && !isDecoding(answering) && shares.isAhead(answering.tenant, maxAhead(decodeTimes))
-      const isShared = meeting.size > 1 || answerings.some(({ tenant }) => tenants.hasOthers(tenant))
       const decoding = answerings.filter(isDecoding).length
       return batchOf(
         answerings.map((answering) => ({ answering, tokens: waits(answering) ? 0 : leftToRead(answering) })),
