@@ -46,7 +46,7 @@ export function requireAccess(
   const held = rolesIn(caller, project)
   if (mayWith(held, right)) return
   const highest = highestOf(held)
-  if (highest === undefined) throw refuse('entity_forbidden', { field, received: JSON.stringify(project) })
+  if (highest === undefined) throw refuse('entity_forbidden', { field, received: project })
   const operation = `${right} in ${project}`
   throw refuse('role_forbidden', { role: rights[right][0], operation, received: highest })
 }

@@ -1,6 +1,6 @@
 /**
  * Every way in which a request is refused: code, status, message. `docs/errors.md` is generated from this list.
- * A message names the field, what was given and what would be accepted. `{…}` is filled in by `refuse`.
+ * A message names the field, what was given and what would be accepted. `{…}` is filled in by `refuse`, `{"…"}` as JSON.
  */
 export const refusals = {
   not_authenticated: {
@@ -69,7 +69,7 @@ export const refusals = {
   },
   entity_forbidden: {
     status: 403,
-    message: 'Your key has no access to the entity of {field}: {received}.',
+    message: 'Your key has no access to the entity of {field}: {"received"}.',
     help: 'Your key has no access to the entity, whether the project exists or not. `heddle user add` and HEDDLE_USERS set the entities.',
   },
   session_ended: {
@@ -115,7 +115,7 @@ export const refusals = {
   },
   origin_forbidden: {
     status: 403,
-    message: 'Pages of {origin} may not send requests here.',
+    message: 'Pages of {"origin"} may not send requests here.',
     help: 'HEDDLE_CORS_ORIGINS lists those that may.',
   },
   role_forbidden: {
@@ -191,22 +191,22 @@ export const refusals = {
   },
   call_not_found: {
     status: 404,
-    message: '{field}: there is no call {id} in project {project}.',
+    message: '{field}: there is no call {"id"} in project {"project"}.',
     help: 'Or it was never started.',
   },
   object_not_found: {
     status: 404,
-    message: '{field}: there is no object {name} with version {version} in project {project}.',
+    message: '{field}: there is no object {"name"} with version {"version"} in project {"project"}.',
     help: 'A version is a digest, `latest`, `v` and a number, or an alias.',
   },
   object_deleted: {
     status: 404,
-    message: '{field}: the version {version} of object {name} in project {project} was deleted.',
+    message: '{field}: the version {"version"} of object {"name"} in project {"project"} was deleted.',
     help: 'Creating the same value again brings it back.',
   },
   label_gated: {
     status: 409,
-    message: '{field}: the label {label} of object {name} has a gate; accepted: a move through it.',
+    message: '{field}: the label {"label"} of object {"name"} has a gate; accepted: a move through it.',
     help: 'POST /objs/{name}/aliases/{alias}/move moves it (docs/prompts.md).',
   },
   gate_not_passed: {
@@ -221,27 +221,27 @@ export const refusals = {
   },
   prompt_unusable: {
     status: 400,
-    message: '{field}: the object {name} with digest {digest} cannot be used as a prompt: {why}.',
+    message: '{field}: the object {"name"} with digest {digest} cannot be used as a prompt: {why}.',
     help: 'See docs/prompts.md.',
   },
   row_not_found: {
     status: 404,
-    message: '{field}: there is no table row {digest} in project {project}.',
+    message: '{field}: there is no table row {"digest"} in project {"project"}.',
     help: 'No table of the project has such a row.',
   },
   table_not_found: {
     status: 404,
-    message: '{field}: there is no table {digest} in project {project}.',
+    message: '{field}: there is no table {"digest"} in project {"project"}.',
     help: 'A project can read only its own tables.',
   },
   file_not_found: {
     status: 404,
-    message: 'digest: there is no file {digest} in project {project}.',
+    message: 'digest: there is no file {"digest"} in project {"project"}.',
     help: 'A project can read only the files that were stored in it.',
   },
   wire_file_not_found: {
     status: 404,
-    message: '{field}: you have no file {id}.',
+    message: '{field}: you have no file {"id"}.',
     help: '`GET /v1/files` lists yours.',
   },
   wire_file_in_use: {
@@ -251,7 +251,7 @@ export const refusals = {
   },
   batch_not_found: {
     status: 404,
-    message: '{field}: you have no batch {id}.',
+    message: '{field}: you have no batch {"id"}.',
     help: '`GET /v1/batches` and `GET /v1/messages/batches` list yours.',
   },
   batch_ended: {
@@ -266,7 +266,7 @@ export const refusals = {
   },
   message_batch_status: {
     status: 400,
-    message: 'message_batch_id: batch {id} is {status}; accepted: {accepted}.',
+    message: 'message_batch_id: batch {"id"} is {status}; accepted: {accepted}.',
     help: 'A batch is cancelled before it has ended; it has results, and can be deleted, after that.',
   },
   batch_needs_key: {
@@ -299,7 +299,7 @@ export const refusals = {
   class_conflict: {
     status: 400,
     message:
-      '{field}: {received} holds objects of class {held}; accepted: objects of that class, not of {class}.',
+      '{field}: {"received"} holds objects of class {held}; accepted: objects of that class, not of {class}.',
     help: 'A name keeps the base class of its first version. Use another name, or delete its versions.',
   },
   feedback_conflict: {
@@ -310,12 +310,12 @@ export const refusals = {
   feedback_of_other_user: {
     status: 409,
     message:
-      '{field}: the same feedback {received} already exists in project {project}, from the user {user}.',
+      '{field}: the same feedback {received} already exists in project {project}, from the user {"user"}.',
     help: 'Leave the id out, or use another.',
   },
   invalid_payload: {
     status: 400,
-    message: '{field}: {received}; feedback of type {type} accepts {accepted}.',
+    message: '{field}: {received}; feedback of type {"type"} accepts {accepted}.',
     help: 'See docs/feedback.md for the payloads of each kind.',
   },
   payload_too_large: {
@@ -325,7 +325,7 @@ export const refusals = {
   },
   invalid_annotation_spec: {
     status: 400,
-    message: '{field}: {received} is not an annotation spec: {why}.',
+    message: '{field}: {"received"} is not an annotation spec: {why}.',
     help: 'Its field_schema must be a JSON Schema of draft 2020-12 or draft-07 that refers to nothing outside itself.',
   },
   annotation_mismatch: {
@@ -345,68 +345,68 @@ export const refusals = {
   },
   project_not_found: {
     status: 404,
-    message: 'path: there is nothing in project {project}.',
+    message: 'path: there is nothing in project {"project"}.',
     help: 'The first write creates a project; deleting it leaves nothing.',
   },
   annotation_queue_not_found: {
     status: 404,
-    message: '{field}: there is no annotation queue {queue} in project {project}.',
+    message: '{field}: there is no annotation queue {"queue"} in project {"project"}.',
     help: '`POST /annotation_queues/query` lists them.',
   },
   alert_rule_not_found: {
     status: 404,
-    message: '{field}: there is no alert rule {rule} in project {project}.',
+    message: '{field}: there is no alert rule {"rule"} in project {"project"}.',
     help: '`GET /alert_rules` lists them.',
   },
   alert_endpoint_not_found: {
     status: 404,
-    message: '{field}: there is no alert endpoint {endpoint} in project {project}.',
+    message: '{field}: there is no alert endpoint {"endpoint"} in project {"project"}.',
     help: '`GET /alert_endpoints` lists them.',
   },
   too_many_alert_things: {
     status: 409,
-    message: 'Project {project} already has {limit} {what}.',
+    message: 'Project {"project"} already has {limit} {what}.',
     help: 'Delete some, or put several conditions into one rule.',
   },
   monitor_not_found: {
     status: 404,
-    message: '{field}: there is no monitor {monitor} in project {project}.',
+    message: '{field}: there is no monitor {"monitor"} in project {"project"}.',
     help: '`POST /monitors/query` lists them.',
   },
   monitor_run_not_found: {
     status: 404,
-    message: '{field}: there is no run {run} of monitor {monitor} in project {project}.',
+    message: '{field}: there is no run {"run"} of monitor {"monitor"} in project {"project"}.',
     help: '`POST /monitors/{monitor_id}/run` makes one.',
   },
   monitor_run_going: {
     status: 409,
-    message: '{field}: the monitor {monitor} is already going over old calls, in its run {run}.',
+    message: '{field}: the monitor {"monitor"} is already going over old calls, in its run {"run"}.',
     help: 'Wait, or cancel that run.',
   },
   scorer_not_runnable: {
     status: 400,
-    message: '{field}: the scorer {received} cannot be run by this server: {why}.',
+    message: '{field}: the scorer {"received"} cannot be run by this server: {why}.',
     help: 'A monitor runs scorers with a judge or a check (docs/judges.md).',
   },
   too_many_served_runs: {
     status: 409,
-    message: 'Project {project} already has {limit} evaluation runs that the server carries out.',
+    message: 'Project {"project"} already has {limit} evaluation runs that the server carries out.',
     help: 'Wait until some are done, or stop some.',
   },
   queue_item_not_found: {
     status: 404,
-    message: '{field}: there is no item {item} in annotation queue {queue}.',
+    message: '{field}: there is no item {"item"} in annotation queue {"queue"}.',
     help: '`POST /annotation_queues/{queue_id}/items/query` lists them.',
   },
   queue_rule_not_found: {
     status: 404,
-    message: '{field}: there is no rule {rule} of annotation queue {queue}.',
+    message: '{field}: there is no rule {"rule"} of annotation queue {"queue"}.',
     help: '`GET /annotation_queues/{queue_id}/rules` lists them.',
   },
   too_many_queue_rules: {
     status: 409,
     message:
-      'The project {project} already has {limit} rules for its annotation queues, which is the maximum.',
+      'The project {"project"} already has {limit} rules for its annotation queues, which is the maximum.',
     help: 'Paused rules count too. Delete one, or add ops or models to one.',
   },
   annotation_state_conflict: {
@@ -416,48 +416,48 @@ export const refusals = {
   },
   not_a_reviewer: {
     status: 403,
-    message: 'You, {user}, are not among the reviewers of annotation queue {queue}.',
+    message: 'You, {"user"}, are not among the reviewers of annotation queue {"queue"}.',
     help: 'An editor sets `reviewers`, with `PUT /annotation_queues/{queue_id}`.',
   },
   item_not_disputed: {
     status: 409,
     message:
-      '{field}: the review of item {item} is {outcome}: there is nothing for an adjudicator to decide.',
+      '{field}: the review of item {"item"} is {outcome}: there is nothing for an adjudicator to decide.',
     help: 'An adjudicator decides once the reviewers have finished an item and, unless adjudication is always, disagree.',
   },
   queue_in_review: {
     status: 409,
-    message: '{field} of annotation queue {queue} cannot change: answers have been compared by it.',
+    message: '{field} of annotation queue {"queue"} cannot change: answers have been compared by it.',
     help: 'Create another queue.',
   },
   evaluation_run_not_found: {
     status: 404,
-    message: '{field}: there is no evaluation run {run} in project {project}.',
+    message: '{field}: there is no evaluation run {"run"} in project {"project"}.',
     help: 'POST /v2/{entity}/{project}/evaluation_runs makes one.',
   },
   prediction_not_found: {
     status: 404,
-    message: '{field}: there is no prediction {prediction} in project {project}.',
+    message: '{field}: there is no prediction {"prediction"} in project {"project"}.',
     help: 'POST /v2/{entity}/{project}/predictions makes one.',
   },
   score_not_found: {
     status: 404,
-    message: '{field}: there is no score {score} in project {project}.',
+    message: '{field}: there is no score {"score"} in project {"project"}.',
     help: 'POST /v2/{entity}/{project}/scores makes one.',
   },
   call_conflict: {
     status: 409,
-    message: '{field}: the call {received} already exists in project {project}, with different content.',
+    message: '{field}: the call {"received"} already exists in project {"project"}, with different content.',
     help: 'The id exists with other content, or its call was deleted. Leave the id out, or use another.',
   },
   evaluation_run_ended: {
     status: 409,
-    message: '{field}: the evaluation run {run} has already ended, {how}.',
+    message: '{field}: the evaluation run {"run"} has already ended, {how}.',
     help: 'Only the same summary is accepted again.',
   },
   evaluation_run_not_resumable: {
     status: 409,
-    message: '{field}: the evaluation run {run} cannot be resumed: {why}.',
+    message: '{field}: the evaluation run {"run"} cannot be resumed: {why}.',
     help: 'A run of the server goes on if it was stopped, or if rows of it failed (docs/evaluation-runs.md).',
   },
   schema_unsupported: {
@@ -534,12 +534,12 @@ export const refusals = {
   },
   unsupported_media_type: {
     status: 415,
-    message: 'Content-Type {received} is not accepted here; accepted: {accepted}.',
+    message: 'Content-Type {"received"} is not accepted here; accepted: {accepted}.',
     help: 'Bodies are JSON, files forms. Outside /v1 a body without a Content-Type is JSON, unless a page in a browser sends it.',
   },
   unsupported_encoding: {
     status: 415,
-    message: 'Content-Encoding {received} is not accepted here; accepted: {accepted}.',
+    message: 'Content-Encoding {"received"} is not accepted here; accepted: {accepted}.',
     help: 'Only the routes of OpenTelemetry accept gzip and deflate.',
   },
   malformed_encoding: {
@@ -564,7 +564,7 @@ export const refusals = {
   },
   unknown_expectation: {
     status: 417,
-    message: 'Expect {received} is not understood; accepted: 100-continue.',
+    message: 'Expect {"received"} is not understood; accepted: 100-continue.',
     help: 'The Expect header asks for something else.',
   },
   headers_too_large: {
@@ -660,7 +660,7 @@ export const refusals = {
   parent_not_found: {
     status: 404,
     message:
-      '{field}: there is no call {id} in project {project}. A parent that is not written yet is accepted together with its trace, in the header {trace}.',
+      '{field}: there is no call {"id"} in project {"project"}. A parent that is not written yet is accepted together with its trace, in the header {trace}.',
     help: 'Or it was never started. The header x-heddle-project names the project.',
   },
   previous_response_not_found: {
@@ -745,7 +745,7 @@ export const refusals = {
   no_chat_template: {
     status: 400,
     message:
-      'chat_template: the model has no chat template of its own, and the request has none; accepted: a template such as {example}, or POST /v1/completions with a finished prompt.',
+      'chat_template: the model has no chat template of its own, and the request has none; accepted: a template such as {"example"}, or POST /v1/completions with a finished prompt.',
     help: 'The model has no template of its own. Send a `chat_template`, which HEDDLE_REQUEST_TEMPLATES=off refuses, or a finished prompt to `POST /v1/completions`.',
   },
   template_failed: {
@@ -765,17 +765,17 @@ export const refusals = {
   },
   saved_view_of_other: {
     status: 403,
-    message: '{field}: the saved view {view} belongs to {user}, who shares it; only they can change it.',
+    message: '{field}: the saved view {view} belongs to {"user"}, who shares it; only they can change it.',
     help: 'Save it as a view of your own.',
   },
   saved_view_exists: {
     status: 409,
-    message: '{field}: you already have a view {received} of this screen: {view}.',
+    message: '{field}: you already have a view {received} of this screen: {"view"}.',
     help: 'PUT /views/saved/{id} replaces what it shows.',
   },
   too_many_saved_views: {
     status: 409,
-    message: 'You already have {limit} saved views in project {project}, which is the maximum.',
+    message: 'You already have {limit} saved views in project {"project"}, which is the maximum.',
     help: 'Delete some.',
   },
   search_off: {
@@ -904,7 +904,7 @@ export const refusals = {
   },
   redaction_unset: {
     status: 409,
-    message: 'Project {project} has no redaction that could be applied to what is stored.',
+    message: 'Project {"project"} has no redaction that could be applied to what is stored.',
     help: 'Set one first: PUT /projects/<entity>/<project>/redaction (docs/redaction.md).',
   },
   cold_store_unset: {
@@ -941,8 +941,8 @@ export type RefusalCode = keyof typeof refusals
 export type RefusalValues = Record<string, string | number>
 
 /** The names in `{…}` of a message. */
-type Holes<Message extends string> = Message extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Holes<Rest>
+type Holes<Message extends string> = Message extends `${string}{${infer Hole}}${infer Rest}`
+  ? (Hole extends `"${infer Name}"` ? Name : Hole) | Holes<Rest>
   : never
 
 type HolesOf<Code extends RefusalCode> = Holes<(typeof refusals)[Code]['message']>
@@ -969,7 +969,7 @@ export class Refusal extends Error {
   readonly isTold: boolean
 
   constructor(code: RefusalCode, values: RefusalValues, detail?: readonly SchemaIssue[], told?: string) {
-    super(told ?? refusals[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name])))
+    super(told ?? filledIn(refusals[code].message, values))
     this.isTold = told !== undefined
     this.code = code
     this.values = values
@@ -986,6 +986,11 @@ export class Refusal extends Error {
     return typeof field === 'string' ? field : null
   }
 }
+
+const filledIn = (message: string, values: RefusalValues): string =>
+  message.replace(/\{("?)(\w+)\1\}/g, (_, quote: string, name: string) =>
+    quote ? JSON.stringify(values[name]) : String(values[name]),
+  )
 
 export function refuse<Code extends RefusalCode>(
   code: Code,

@@ -24,7 +24,7 @@ export function encodingOf(request: FastifyRequest): Encoding | undefined {
   const { compressed = false } = request.routeOptions.config
   if (compressed && Object.hasOwn(open, encoding)) return encoding as Encoding
   throw refuse('unsupported_encoding', {
-    received: JSON.stringify(encoding.slice(0, 100)),
+    received: encoding.slice(0, 100),
     accepted: compressed ? 'gzip, deflate, identity' : 'identity',
   })
 }

@@ -140,7 +140,7 @@ export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
 
 export function unsupported(request: FastifyRequest): Refusal {
   return refuse('unsupported_media_type', {
-    received: JSON.stringify(request.headers['content-type'] ?? 'none'),
+    received: request.headers['content-type'] ?? 'none',
     accepted: acceptedBy(request),
   })
 }

@@ -54,7 +54,7 @@ export function refuseOddRequests(app: FastifyInstance): void {
       throw refuse('malformed_http', { why: 'its Transfer-Encoding is not chunked' })
     }
     if (expect !== undefined && !/^100-continue$/i.test(expect))
-      throw refuse('unknown_expectation', { received: JSON.stringify(expect.slice(0, 100)) })
+      throw refuse('unknown_expectation', { received: expect.slice(0, 100) })
     done()
   })
 }

@@ -22,13 +22,18 @@ test('a refusal carries the paths that do not fit', () => {
   assert.deepEqual(refuse('invalid_request', { origin: 'body', what: 'a' }, detail).detail, detail)
 })
 
+test('what a message has in quotes is written as JSON', () => {
+  const { message } = refuse('redaction_unset', { project: 'a"\n{why}' })
+  assert.equal(message, 'Project "a\\"\\n{why}" has no redaction that could be applied to what is stored.')
+})
+
 for (const [code, { status, message, help }] of Object.entries(refusals)) {
   test(`${code}: has a status, and a message and help in whole sentences`, () => {
     assert.ok(status >= 400 && status <= 504)
     assert.match(code, /^[a-z_]+$/)
     assert.match(message, /^[A-Z{a-z].*\.$/)
     assert.match(help, /^[A-Z`].*\.$/)
-    const names = [...message.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+    const names = [...message.matchAll(/\{"?(\w+)"?\}/g)].map(([, name = '']) => name)
     const filled = passOnRefusal({
       code: code as RefusalCode,
       values: Object.fromEntries(names.map((name) => [name, `<${name}>`])),

@@ -57,5 +57,5 @@ function requireSameOrigin({ headers, host }: FastifyRequest): void {
   const { origin } = headers
   if (origin === undefined || headers['sec-fetch-site'] === 'same-origin') return
   if (URL.parse(origin)?.host === host) return
-  throw refuse('origin_forbidden', { origin: JSON.stringify(origin.slice(0, 200)) })
+  throw refuse('origin_forbidden', { origin: origin.slice(0, 200) })
 }

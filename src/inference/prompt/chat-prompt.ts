@@ -37,8 +37,7 @@ export async function formatOf(
 /** It fits any model that continues texts. */
 const plainTemplate = '{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:'
 
-const lacksTemplate = () =>
-  refuse('no_chat_template', { field: 'chat_template', example: JSON.stringify(plainTemplate) })
+const lacksTemplate = () => refuse('no_chat_template', { field: 'chat_template', example: plainTemplate })
 
 /** The messages as rendered by the template. */
 export async function renderConversation(

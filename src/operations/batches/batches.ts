@@ -68,7 +68,7 @@ export async function batchOf(db: Reader, caller: Caller, id: string, ofMessages
   if (batch !== undefined && hasAccess(caller, batch.project_id) && isOfMessages(batch) === ofMessages)
     return batch
   const field = ofMessages ? 'message_batch_id' : 'batch_id'
-  throw refuse('batch_not_found', { field, id: JSON.stringify(id) })
+  throw refuse('batch_not_found', { field, id })
 }
 
 export const readOneBatch = async (db: Reader, caller: Caller, id: string) =>

@@ -29,11 +29,7 @@ export async function* expectedValues(
   for (const [index, id] of evaluation_run_ids.entries()) {
     if (results.roots.has(id)) continue
     const field = `labels.expected.evaluation_run_ids.${index}`
-    throw refuse('evaluation_run_not_found', {
-      field,
-      run: JSON.stringify(id),
-      project: JSON.stringify(project),
-    })
+    throw refuse('evaluation_run_not_found', { field, run: id, project })
   }
   const path = splitPath(column)
   const pause = createYieldToLoop(db.signal)

@@ -38,7 +38,7 @@ export async function readOneCall(
 }
 
 export function callNotFound(field: string, id: string, project: string): Refusal {
-  return refuse('call_not_found', { field, id: JSON.stringify(id), project: JSON.stringify(project) })
+  return refuse('call_not_found', { field, id, project })
 }
 
 const emptyObject = new JsonText('{}')

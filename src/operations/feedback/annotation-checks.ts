@@ -95,5 +95,5 @@ async function readSchema(db: Reader, spec: SpecGiven, mayRead: MayRead): Promis
 }
 
 function invalidSpec({ field, ref }: SpecGiven, why: string): Refusal {
-  return refuse('invalid_annotation_spec', { field, received: JSON.stringify(ref), why })
+  return refuse('invalid_annotation_spec', { field, received: ref, why })
 }

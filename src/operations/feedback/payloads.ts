@@ -100,5 +100,5 @@ function lengthUpTo(text: string, most: number): number {
 }
 
 function invalidPayload(field: string, value: string, type: string, accepted: string): Refusal {
-  return refuse('invalid_payload', { field, received: value, type: JSON.stringify(type), accepted })
+  return refuse('invalid_payload', { field, received: value, type, accepted })
 }

@@ -71,7 +71,7 @@ async function readFile(
   requireAccess(caller, project_id)
   const file = await readFileEntry(db, project_id, digest)
   if (file === undefined) {
-    throw refuse('file_not_found', { digest: JSON.stringify(digest), project: JSON.stringify(project_id) })
+    throw refuse('file_not_found', { digest, project: project_id })
   }
   return { size: file.size, pieces: piecesOf(db, project_id, file.upload_id, file.size) }
 }

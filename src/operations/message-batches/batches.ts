@@ -74,7 +74,7 @@ async function endedBatch(db: Reader, caller: Caller, id: string): Promise<Batch
 }
 
 const wrongStatus = (batch: Batch, accepted: string, status: string = statusOf(batch)) =>
-  refuse('message_batch_status', { id: JSON.stringify(batch.id), status, accepted })
+  refuse('message_batch_status', { id: batch.id, status, accepted })
 
 function statusOf({ ended_at, cancelling_at }: Batch) {
   if (ended_at !== null) return 'ended'

@@ -62,11 +62,7 @@ export async function readScorer(
     ? runnableOf(version.val)
     : { why: 'it is an object of another class' }
   if ('why' in scorer) {
-    throw refuse('scorer_not_runnable', {
-      field,
-      received: JSON.stringify(shortened(text, 200)),
-      why: scorer.why,
-    })
+    throw refuse('scorer_not_runnable', { field, received: shortened(text, 200), why: scorer.why })
   }
   return { name: ref.name, digest: version.digest, scorer }
 }

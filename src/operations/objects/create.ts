@@ -76,7 +76,7 @@ export async function createObject(
 }
 
 export function classConflict(field: string, name: string, held: string, ownClass: string) {
-  return refuse('class_conflict', { field, received: JSON.stringify(name), held, class: ownClass })
+  return refuse('class_conflict', { field, received: name, held, class: ownClass })
 }
 
 const nullValue = givenValue(new JsonText('null'))

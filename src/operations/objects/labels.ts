@@ -54,7 +54,7 @@ export async function setAliasesOf(
 }
 
 export const labelGated = (field: string, name: string, label: string) =>
-  refuse('label_gated', { field, name: JSON.stringify(name), label: JSON.stringify(label) })
+  refuse('label_gated', { field, name, label })
 
 export async function removeAliasesOf(
   db: Database,

@@ -74,30 +74,19 @@ export async function resolveRefs(db: Reader, caller: Caller, refs: readonly str
     throw 'missingRow' in result
       ? refuse('row_not_found', {
           field: `refs.${index}`,
-          digest: JSON.stringify(result.missingRow),
-          project: JSON.stringify(result.project),
+          digest: result.missingRow,
+          project: result.project,
         })
       : objectNotFound(`refs.${index}`, result.missing.project, result.missing)
   })
 }
 
 export function objectNotFound(field: string, project: string, { name, digest }: VersionName) {
-  return refuse('object_not_found', {
-    field,
-    name: JSON.stringify(name),
-    version: JSON.stringify(digest),
-    project: JSON.stringify(project),
-  })
+  return refuse('object_not_found', { field, name, version: digest, project })
 }
 
 export function objectDeleted(field: string, project: string, { name, digest }: VersionName, at: number) {
-  return refuse('object_deleted', {
-    field,
-    name: JSON.stringify(name),
-    version: JSON.stringify(digest),
-    project: JSON.stringify(project),
-    deleted_at: formatTime(at),
-  })
+  return refuse('object_deleted', { field, name, version: digest, project, deleted_at: formatTime(at) })
 }
 
 /** What each reference leads to, in as few reads as the references allow. */

@@ -20,7 +20,7 @@ export async function deleteProject(
 ): Promise<Counts> {
   const cold = await storeOfProject(db, project)
   const begun = await db.write('beginProjectDeletion', { project_id: project, now: now(), by })
-  if (!begun) throw refuse('project_not_found', { project: JSON.stringify(project) })
+  if (!begun) throw refuse('project_not_found', { project })
   let deleted: Counts = {}
   for (;;) {
     const step = await db.write('deleteSomeOfProject', { project_id: project, now: now() })

@@ -33,7 +33,7 @@ function passAnswer({ by, begun_at, ended_at, is_stopped, ...pass }: RedactionPa
 /** Begins a pass over what is stored: see earlier-texts.ts. */
 export async function redactEarlier(db: Database, { caller, project }: Scope) {
   const { redaction } = await readProjectSettings(db, project)
-  if (redaction === undefined) throw refuse('redaction_unset', { project: JSON.stringify(project) })
+  if (redaction === undefined) throw refuse('redaction_unset', { project })
   await storeOfProject(db, project)
   const user = { user: caller.name, by: byCaller(caller) }
   await db.write('beginRedactionPass', { project_id: project, now: now(), ...user })

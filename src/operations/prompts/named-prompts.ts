@@ -56,8 +56,7 @@ export function createNamedPrompts(): NamedPrompts {
     // Deleted since its version was read.
     if (val === null) return undefined
     const read = storedPromptOf(val)
-    if ('why' in read)
-      throw refuse('prompt_unusable', { field: 'prompt', name: JSON.stringify(id), digest, why: read.why })
+    if ('why' in read) throw refuse('prompt_unusable', { field: 'prompt', name: id, digest, why: read.why })
     cached.set(key, read, { size: val.length + 1 })
     return read
   }

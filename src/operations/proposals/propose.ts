@@ -35,9 +35,8 @@ async function propose(
   const { val } = await liveObject(db, project, { name: run.name, digest: run.digest }, 'run')
   const prompt = storedPromptOf(val)
   if ('why' in prompt) {
-    throw refuse('prompt_unusable', {
-      ...{ field: 'run', name: JSON.stringify(run.name), digest: run.digest, why: prompt.why },
-    })
+    const { name, digest } = run
+    throw refuse('prompt_unusable', { field: 'run', name, digest, why: prompt.why })
   }
   const texts = textsOf(val)
   const wanted = { run: body.run, scores: body.scores, directions: run.directions }

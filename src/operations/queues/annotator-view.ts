@@ -34,7 +34,7 @@ export async function requireQueued(
 ): Promise<void> {
   if (!seesQueuesOnly(caller, project)) return
   if (id !== null && (await queuedCalls(db, project, [id])).has(id)) return
-  throw refuse('call_not_found', { field, id: JSON.stringify(shown), project: JSON.stringify(project) })
+  throw refuse('call_not_found', { field, id: shown, project })
 }
 
 /** Whether the caller may read this object: an annotator reads the questions of queues, in any version. */

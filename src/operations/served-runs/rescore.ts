@@ -33,8 +33,7 @@ export async function rescoreRun(
   const time = now()
   const root = await readCall(db, project, source, false, time)
   if (root === undefined || !opNameOf(root.op_name).endsWith('Evaluation.evaluate')) {
-    const [run, of] = [JSON.stringify(source), JSON.stringify(project)]
-    throw refuse('evaluation_run_not_found', { field, run, project: of })
+    throw refuse('evaluation_run_not_found', { field, run: source, project })
   }
   const accepted = 'a run that has ended and has trials'
   if (root.ended_at === null) throw wrong(field, `${JSON.stringify(source)}, which is running`, accepted)

@@ -21,7 +21,7 @@ const field = 'evaluation_run_id'
 const maxRetries = 100
 
 const notResumable = (run: string, why: string): Refusal =>
-  refuse('evaluation_run_not_resumable', { field, run: JSON.stringify(run), why })
+  refuse('evaluation_run_not_resumable', { field, run, why })
 
 /**
  * A run goes through its rows again from the first one: what was answered and scored stays, what is missing or failed is

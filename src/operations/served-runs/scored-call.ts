@@ -1,13 +1,12 @@
 import { idOf, newId } from '../../domain/ids.ts'
 import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
 import { callRef } from '../../domain/refs.ts'
-import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { liveCallIds, readCall } from '../../storage/calls/calls.ts'
 import type { Feedback } from '../../storage/feedback/feedback.ts'
 import { hasFeedback } from '../../storage/monitors/judgements.ts'
 import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
-import { callRecord } from '../calls/record.ts'
+import { callNotFound, callRecord } from '../calls/record.ts'
 import { createCheck } from '../feedback/check.ts'
 import { feedbackOf } from '../feedback/create.ts'
 import { atRoot, prefixes } from '../feedback/kinds.ts'
@@ -32,10 +31,8 @@ export async function scoreCalls(
   const scorers = await namedScorers(services, scope, scorer_refs, 'scorer_refs')
   const calls = [...new Set(call_ids)]
   const found = await liveCallIds(db, project, calls, now())
-  const missing = call_ids.findIndex((id) => !found.has(id))
-  if (missing !== -1) {
-    const [id, of] = [JSON.stringify(call_ids[missing]), JSON.stringify(project)]
-    throw refuse('call_not_found', { field: `call_ids.${missing}`, id, project: of })
+  for (const [index, id] of call_ids.entries()) {
+    if (!found.has(id)) throw callNotFound(`call_ids.${index}`, id, project)
   }
   const run = waitingRun(scope, newId(), { calls, scorers }, calls.length)
   await db.write('addServedRuns', { calls: [], runs: [run] })

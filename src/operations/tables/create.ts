@@ -55,7 +55,7 @@ export async function createFromDigests(db: BoundDatabase, caller: Caller, body:
 }
 
 function rowNotFound(field: string, project: string, digest: string) {
-  return refuse('row_not_found', { field, digest: JSON.stringify(digest), project: JSON.stringify(project) })
+  return refuse('row_not_found', { field, digest, project })
 }
 
 export function refuseTooMany(count: number, field: string): void {

@@ -47,9 +47,5 @@ function* rowsOf(updates: readonly TableUpdate[]): Generator<GivenRow> {
 }
 
 export function tableNotFound(field: string, project: string, digest: string) {
-  return refuse('table_not_found', {
-    field,
-    digest: JSON.stringify(digest),
-    project: JSON.stringify(project),
-  })
+  return refuse('table_not_found', { field, digest, project })
 }

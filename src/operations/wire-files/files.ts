@@ -63,7 +63,7 @@ export function openWireFile(db: Database, { project, user, limit }: FileToBe) {
 export async function wireFile(db: Reader, caller: Caller, id: string, field = 'file_id'): Promise<WireFile> {
   const file = await readWireFile(db, caller.name, id, now())
   if (file === undefined || !hasAccess(caller, file.project_id))
-    throw refuse('wire_file_not_found', { field, id: JSON.stringify(id) })
+    throw refuse('wire_file_not_found', { field, id })
   return file
 }
 

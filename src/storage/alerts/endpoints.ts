@@ -52,8 +52,8 @@ export async function requireEndpoint(db: Reader, key: EndpointKey): Promise<End
   if (endpoint !== undefined) return endpoint
   throw refuse('alert_endpoint_not_found', {
     field: 'endpoint_id',
-    endpoint: JSON.stringify(key.endpoint_id),
-    project: JSON.stringify(key.project_id),
+    endpoint: key.endpoint_id,
+    project: key.project_id,
   })
 }
 
@@ -76,7 +76,7 @@ export const addEndpoint: Command<Endpoint, void> = async (tx, endpoint) => {
   await countChange(tx, project_id)
   if ((await countOf(tx, sql`alert_endpoints WHERE project_id = ${project_id}`)) >= maxEndpoints) {
     throw refuse('too_many_alert_things', {
-      project: JSON.stringify(project_id),
+      project: project_id,
       limit: maxEndpoints,
       what: 'alert endpoints',
     })

@@ -80,11 +80,7 @@ export const oneRule = ({ project_id, rule_id }: RuleKey): Sql =>
 export async function requireRule(db: Reader, key: RuleKey): Promise<AlertRule> {
   const rule = await alertRules.get<AlertRule>(db, oneRule(key))
   if (rule !== undefined) return rule
-  throw refuse('alert_rule_not_found', {
-    field: 'rule_id',
-    rule: JSON.stringify(key.rule_id),
-    project: JSON.stringify(key.project_id),
-  })
+  throw refuse('alert_rule_not_found', { field: 'rule_id', rule: key.rule_id, project: key.project_id })
 }
 
 /** Oldest first. */
@@ -104,8 +100,7 @@ async function requireRoom(tx: Transaction, rule: AlertRule): Promise<void> {
     sql`SELECT watches, condition FROM alert_rules WHERE project_id = ${project_id} AND id <> ${rule.id}`,
   )
   const refuseBeyond = (count: number, limit: number, what: string) => {
-    if (count >= limit)
-      throw refuse('too_many_alert_things', { project: JSON.stringify(project_id), limit, what })
+    if (count >= limit) throw refuse('too_many_alert_things', { project: project_id, limit, what })
   }
   refuseBeyond(others.length, maxRules, 'alert rules')
   if (watches === 'window') {

@@ -95,10 +95,7 @@ export const addBatch: Command<Batch, void> = async (tx, batch) => {
   const open = sql`batches WHERE user_name = ${batch.user_name} AND ended_at IS NULL`
   if ((await countOf(tx, open)) >= maxOpenBatches) throw refuse('too_many_batches', { limit: maxOpenBatches })
   if ((await fileOfProject(tx, batch.project_id, batch.input_file_id)) === undefined)
-    throw refuse('wire_file_not_found', {
-      field: 'input_file_id',
-      id: JSON.stringify(batch.input_file_id),
-    })
+    throw refuse('wire_file_not_found', { field: 'input_file_id', id: batch.input_file_id })
   await batches.insert(tx, [batch])
 }
 

@@ -47,11 +47,10 @@ export async function requireMarked(
 ): Promise<MarkedCall> {
   const found = await findMarked(db, kind, projectId, id, now)
   if (found !== undefined) return found
-  const project = JSON.stringify(projectId)
-  const named = JSON.stringify(id)
-  if (kind === 'run') throw refuse('evaluation_run_not_found', { field, run: named, project })
-  if (kind === 'prediction') throw refuse('prediction_not_found', { field, prediction: named, project })
-  throw refuse('score_not_found', { field, score: named, project })
+  const project = projectId
+  if (kind === 'run') throw refuse('evaluation_run_not_found', { field, run: id, project })
+  if (kind === 'prediction') throw refuse('prediction_not_found', { field, prediction: id, project })
+  throw refuse('score_not_found', { field, score: id, project })
 }
 
 export interface MarkedCalls {

@@ -54,11 +54,7 @@ async function callExists(tx: Transaction, { call, field, now }: NewCall): Promi
     isSameJson(stored.inputs, start.inputs) &&
     (end === undefined || isSameJson(stored.output, end.output && asText(end.output)))
   if (isSame) return true
-  throw refuse('call_conflict', {
-    field,
-    received: JSON.stringify(id),
-    project: JSON.stringify(project_id),
-  })
+  throw refuse('call_conflict', { field, received: id, project: project_id })
 }
 
 function isSameJson(json: string | null, other: string | null): boolean {
@@ -164,7 +160,7 @@ export const finishEvaluationRun: Command<RunEnd, void> = async (
   }
   if (!run.exception && isSameJson(run.summary, end.end.summary)) return
   const how = run.exception ? 'with an exception' : 'with another summary'
-  throw refuse('evaluation_run_ended', { field, run: JSON.stringify(run_id), how })
+  throw refuse('evaluation_run_ended', { field, run: run_id, how })
 }
 
 /** All locks are taken in the same order, so that no two writes wait for each other. */

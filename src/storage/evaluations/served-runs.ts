@@ -58,7 +58,7 @@ export const addServedRuns: Command<NewServedRuns, void> = async (tx, { calls, r
 
 async function requireRoom(tx: Transaction, project: string, added: number): Promise<void> {
   if ((await countOf(tx, sql`served_runs WHERE project_id = ${project}`)) + added > maxServedRuns) {
-    throw refuse('too_many_served_runs', { limit: maxServedRuns, project: JSON.stringify(project) })
+    throw refuse('too_many_served_runs', { limit: maxServedRuns, project })
   }
 }
 

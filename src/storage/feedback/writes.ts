@@ -181,5 +181,5 @@ function conflict(record: Feedback, field: string, stored: Feedback) {
   const values = { field, received: JSON.stringify(id), project: JSON.stringify(project_id) }
   const isOthers = stored.user_id !== user_id && isSame({ ...stored, user_id }, record)
   if (!isOthers) return refuse('feedback_conflict', values)
-  return refuse('feedback_of_other_user', { ...values, user: JSON.stringify(stored.user_id) })
+  return refuse('feedback_of_other_user', { ...values, user: stored.user_id })
 }

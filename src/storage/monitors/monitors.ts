@@ -57,11 +57,7 @@ export const findMonitor = (db: Reader, key: MonitorKey): Promise<Monitor | unde
 export async function requireMonitor(db: Reader, key: MonitorKey): Promise<Monitor> {
   const monitor = await findMonitor(db, key)
   if (monitor !== undefined) return monitor
-  throw refuse('monitor_not_found', {
-    field: 'monitor_id',
-    monitor: JSON.stringify(key.monitor_id),
-    project: JSON.stringify(key.project_id),
-  })
+  throw refuse('monitor_not_found', { field: 'monitor_id', monitor: key.monitor_id, project: key.project_id })
 }
 
 export const streamMonitors = namedRows<Monitor>('monitors', () => monitors.columns)

@@ -47,9 +47,9 @@ export async function requireRun(db: Reader, key: RunKey): Promise<MonitorRun> {
   if (run !== undefined) return run
   throw refuse('monitor_run_not_found', {
     field: 'run_id',
-    run: JSON.stringify(key.run_id),
-    monitor: JSON.stringify(key.monitor_id),
-    project: JSON.stringify(key.project_id),
+    run: key.run_id,
+    monitor: key.monitor_id,
+    project: key.project_id,
   })
 }
 
@@ -92,11 +92,7 @@ export const addMonitorRun: Command<MonitorRun, void> = async (tx, run) => {
     sql`SELECT id FROM monitor_runs WHERE project_id = ${run.project_id} AND monitor_id = ${run.monitor_id} AND ${isActive}`,
   )
   if (other !== undefined) {
-    throw refuse('monitor_run_going', {
-      field: 'monitor_id',
-      monitor: JSON.stringify(run.monitor_id),
-      run: JSON.stringify(other.id),
-    })
+    throw refuse('monitor_run_going', { field: 'monitor_id', monitor: run.monitor_id, run: other.id })
   }
   await monitorRuns.insert(tx, [run])
   await takeOver(tx, key, run.created_by)

@@ -58,11 +58,7 @@ async function lockItem(tx: Transaction, key: ItemOf): Promise<{ item: SeenItem;
   const queue = await requireQueue(tx, key)
   const item = await findItem(tx, key, key.item_id, key.annotator)
   if (item !== undefined) return { item, settings: reviewSettingsOf(queue) }
-  throw refuse('queue_item_not_found', {
-    field: 'item_id',
-    item: JSON.stringify(key.item_id),
-    queue: JSON.stringify(key.queue_id),
-  })
+  throw refuse('queue_item_not_found', { field: 'item_id', item: key.item_id, queue: key.queue_id })
 }
 
 interface StateChange {

@@ -63,11 +63,7 @@ export function findQueue(db: Reader, projectId: string, id: string): Promise<Qu
 export async function requireQueue(db: Reader, { project_id, queue_id }: QueueKey): Promise<Queue> {
   const queue = await findQueue(db, project_id, queue_id)
   if (queue !== undefined) return queue
-  throw refuse('annotation_queue_not_found', {
-    field: 'queue_id',
-    queue: JSON.stringify(queue_id),
-    project: JSON.stringify(project_id),
-  })
+  throw refuse('annotation_queue_not_found', { field: 'queue_id', queue: queue_id, project: project_id })
 }
 
 export const streamQueues = namedRows<Queue>('annotation_queues', shownColumns)
@@ -116,7 +112,7 @@ async function requireNothingCompared(tx: Transaction, { project_id, queue_id }:
         AND finished_by > 1 LIMIT 1`,
   )
   if (compared === undefined) return
-  throw refuse('queue_in_review', { field: 'tolerance', queue: JSON.stringify(queue_id) })
+  throw refuse('queue_in_review', { field: 'tolerance', queue: queue_id })
 }
 
 /** Returns the queue as it was, with the time of deletion. Its items stay; its rules are removed. */

@@ -15,16 +15,12 @@ export function roleIn(settings: ReviewSettings, item: SeenItem, user: string): 
     return 'reviewer'
   }
   if (isUndecided(settings, item)) return 'adjudicator'
-  throw refuse('item_not_disputed', {
-    field: 'item_id',
-    item: JSON.stringify(item.id),
-    outcome: item.outcome,
-  })
+  throw refuse('item_not_disputed', { field: 'item_id', item: item.id, outcome: item.outcome })
 }
 
 export function requireReviewer({ reviewers }: ReviewSettings, queue: string, user: string): void {
   if (reviewers.length === 0 || reviewers.includes(user)) return
-  throw refuse('not_a_reviewer', { user: JSON.stringify(user), queue: JSON.stringify(queue) })
+  throw refuse('not_a_reviewer', { user, queue })
 }
 
 function isUndecided({ adjudication }: ReviewSettings, item: SeenItem): boolean {

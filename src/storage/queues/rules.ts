@@ -54,7 +54,7 @@ export const addQueueRule: Command<QueueRule, void> = async (tx, rule) => {
   await tx.lock(rulesLock(project_id))
   await requireQueue(tx, rule)
   if ((await countOf(tx, sql`annotation_rules WHERE project_id = ${project_id}`)) >= maxRules) {
-    throw refuse('too_many_queue_rules', { project: JSON.stringify(project_id), limit: maxRules })
+    throw refuse('too_many_queue_rules', { project: project_id, limit: maxRules })
   }
   await queueRules.insert(tx, [rule])
 }
@@ -65,11 +65,7 @@ async function requireRule(db: Reader, key: RuleKey): Promise<QueueRule> {
     sql`SELECT ${shownColumns(db)} FROM annotation_rules WHERE ${ofQueue(key)} AND id = ${key.rule_id}`,
   )
   if (rule !== undefined) return rule
-  throw refuse('queue_rule_not_found', {
-    field: 'rule_id',
-    rule: JSON.stringify(key.rule_id),
-    queue: JSON.stringify(key.queue_id),
-  })
+  throw refuse('queue_rule_not_found', { field: 'rule_id', rule: key.rule_id, queue: key.queue_id })
 }
 
 /** Returns the rule after the change. */

@@ -45,7 +45,7 @@ export const keepSavedView: Command<SavedView, SavedView> = async (tx, view) => 
   }
   const own = sql`saved_views WHERE project_id = ${view.project_id} AND user_id = ${view.user_id}`
   if ((await countOf(tx, own)) >= maxSavedViews) {
-    throw refuse('too_many_saved_views', { limit: maxSavedViews, project: JSON.stringify(view.project_id) })
+    throw refuse('too_many_saved_views', { limit: maxSavedViews, project: view.project_id })
   }
   await savedViews.insert(tx, [view])
   return view
@@ -86,7 +86,7 @@ export const changeSavedView: Command<SavedViewChange, SavedView> = async (tx, {
   const same = await sameNamed(tx, view)
   if (same !== undefined && same.id !== view.id) {
     const name = JSON.stringify(view.name)
-    throw refuse('saved_view_exists', { field: 'name', received: name, view: JSON.stringify(same.id) })
+    throw refuse('saved_view_exists', { field: 'name', received: name, view: same.id })
   }
   await replaceView(tx, view)
   return view
@@ -107,6 +107,6 @@ async function ownView(db: Reader, { project_id, id, user }: Key): Promise<Saved
   const values = { field: 'view_id', view: JSON.stringify(id), project: JSON.stringify(project_id) }
   if (view !== undefined && [user, nobody].includes(view.user_id)) return view
   throw view?.is_shared === 1
-    ? refuse('saved_view_of_other', { ...values, user: JSON.stringify(view.user_id) })
+    ? refuse('saved_view_of_other', { ...values, user: view.user_id })
     : refuse('saved_view_not_found', values)
 }
