@@ -3,7 +3,7 @@ import { costField } from '../calls/fields.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { allOf, join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader, type LongReader } from '../transaction.ts'
-import { groupValue, ofRange, type Range } from './counting.ts'
+import { groupValue, ofRange, type Range, type SummedField } from './counting.ts'
 import {
   beginningOf,
   idOfKey,
@@ -54,13 +54,16 @@ export async function orderOf(db: LongReader, project: string, by: SortBy): Prom
 /** The sums that are kept by a text by which calls are sorted. */
 const textOf = ({ field }: SortBy) => (field === 'summary.weave.status' ? undefined : fieldNames.get(field))
 
+/** The order of the values by which sums of that field are kept, or one of all sums. */
+type SumsOrder = Order & { field?: SummedField }
+
 /** Of more values, comparing each sum with all of them would cost as much as the calls. */
 const maxValues = 200
 
 /**
  * The order by a text that has few values, of which keys hold the rank. Sums with a value that came since are not known.
  */
-async function orderByText(db: BoundReader, project: string, by: SortBy): Promise<Order | undefined> {
+async function orderByText(db: BoundReader, project: string, by: SortBy): Promise<SumsOrder | undefined> {
   const field = textOf(by)
   if (field === undefined) return undefined
   const [isBefore, lastFirst] = by.direction === 'asc' ? (['<', 'DESC'] as const) : (['>', 'ASC'] as const)
@@ -103,7 +106,8 @@ export async function largestHours(
   const by = sortOf(view)
   if (by === undefined || (await mayLackFacts(db, view))) return undefined
   const { project } = view
-  const order = (await orderOf(db, project, by)) ?? (await orderByText(db, project, by))
+  const order: SumsOrder | undefined =
+    (await orderOf(db, project, by)) ?? (await orderByText(db, project, by))
   const selection = selectionOf(view)
   if (selection?.only && order?.field && order.field !== selection.only.field) return undefined
   const unsettled = order && (await unsettledHours(db, project, now))
@@ -144,7 +148,7 @@ const reaches = ({ largest }: Span, key: string) => largest === null || (largest
 export function spanReader(
   db: BoundReader,
   project: string,
-  { field, largest: largestKey }: Order,
+  { field, largest: largestKey }: SumsOrder,
   { kinds, only }: Selection = { kinds: [] },
 ) {
   return async (span: number, within?: readonly Span[]): Promise<Span[]> => {

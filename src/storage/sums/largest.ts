@@ -3,7 +3,6 @@ import { costOfCall } from '../calls/cost.ts'
 import { costField } from '../calls/fields.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { emptySql, join, rawSql, type Sql, sql } from '../sql/sql.ts'
-import type { SummedField } from './counting.ts'
 import { digestLength, type SummedPrices } from './priced.ts'
 
 /**
@@ -30,7 +29,7 @@ const byColumn = Object.values(orders)
 /** What a call costs depends on prices, too: their digest is before its text, also if no call has a cost. */
 const costColumns = { desc: ['max_cost', 'cost'], asc: ['min_cost', '(-cost)'] } as const
 const byCost = Object.values(costColumns)
-export const costKeys = byCost.map(([column]) => column)
+const costKeys = byCost.map(([column]) => column)
 export const largestColumns = [...byColumn.map(([column]) => column), ...costKeys, 'max_id'] as const
 
 /** Empty if no call has a value, null if it is not known, as in sums that an older server has stored. */
@@ -44,8 +43,6 @@ const maxCost = 1e7
 const perUnit = 1e9
 
 export interface Order {
-  /** Of which sums it is, if it is the order of their values. */
-  field?: SummedField
   /** The largest of a group of sums, in SQL; null if it is not known. */
   largest: Sql
   value: Sql
