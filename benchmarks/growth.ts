@@ -51,6 +51,12 @@ const timed = { timed: 'latency', costs: true }
 const ofCustomer = equals('inputs.customer', 4242)
 const light = '/views/calls'
 const shown = { limit: 100, count_up_to: 0 }
+const sortedBy = (name: string, direction: 'asc' | 'desc') => ({
+  ...{ ...shown, sort_by: [{ field: name, direction }] },
+})
+const eitherOf = (...operands: ReturnType<typeof equals>[]) => ({
+  query: { $expr: { $or: operands.map(({ query }) => query.$expr) } },
+})
 
 /** A line of the table: what is asked for. */
 type Question = [name: string, url: string, body: object | ((size: number) => object)]
@@ -69,13 +75,27 @@ const questionsOfCalls: Question[] = [
     { ...chart, ...timed, ...asOnPage, by: 'op' },
   ],
   ['chart of a day by hour, by model', '/views/buckets', { ...hours, ...timed, by: 'model' }],
+  ['sorted by latency', light, sortedBy('summary.weave.latency_ms', 'desc')],
+  ['sorted by input tokens', light, sortedBy('input_tokens', 'desc')],
+  ['sorted by cost', light, sortedBy('cost', 'desc')],
+  ['sorted by latency upwards', light, sortedBy('summary.weave.latency_ms', 'asc')],
+  ['sorted by output tokens upwards', light, sortedBy('output_tokens', 'asc')],
+  ['sorted by cost upwards', light, sortedBy('cost', 'asc')],
+  ['sorted by size', light, sortedBy('storage_size_bytes', 'desc')],
+  ['sorted by size upwards', light, sortedBy('storage_size_bytes', 'asc')],
+  ['sorted by user', light, sortedBy('svc_user_id', 'asc')],
+  ['sorted by model', light, sortedBy('model', 'desc')],
+  ['size of all', '/calls/query_stats', { include_total_storage_size: true }],
   [
-    'sorted by latency',
+    'of a model or a user that no call has',
     light,
-    { ...shown, sort_by: [{ field: 'summary.weave.latency_ms', direction: 'desc' }] },
+    { ...shown, ...eitherOf(equals('model', 'none'), equals('svc_user_id', 'nobody')) },
   ],
-  ['sorted by input tokens', light, { ...shown, sort_by: [{ field: 'input_tokens', direction: 'desc' }] }],
-  ['sorted by cost', light, { ...shown, sort_by: [{ field: 'cost', direction: 'desc' }] }],
+  [
+    'where inputs.customer = 4242 or inputs.question is another',
+    light,
+    { ...shown, ...eitherOf(equals('inputs.customer', 4242), equals('inputs.question', 'none')) },
+  ],
   ['of an op that no call has', light, { ...shown, filter: { op_names: ['no-such-op'] } }],
   ['of a fact op that no call has', light, { ...shown, ...equals('op', 'no-such-op') }],
   ['of a user that no call has', light, { ...shown, ...equals('svc_user_id', 'nobody') }],

@@ -286,30 +286,49 @@ describe('plans of queries on PostgreSQL', () => {
     t.after(() => db.close())
     const calls = Array.from({ length: 2000 }, (_, n) => {
       const started_at = startedAt + n * 600_000_000
-      return wholePart(project, `call ${n}`, { started_at }, { ended_at: started_at + n * 1000 })
+      const start = { started_at, user_id: `user ${n % 3}`, start_bytes: n }
+      return wholePart(project, `call ${n}`, start, { ended_at: started_at + n * 1000 })
     })
     for (let from = 0; from < calls.length; from += 500)
       await db.write('upsertCalls', calls.slice(from, from + 500))
     const { signal } = new AbortController()
     await sumAll(boundTo(db, signal))
     const { record, asked } = watched(db)
-    const sort = [{ field: 'summary.weave.latency_ms', direction: 'desc' } as const]
-    const view = { project, filters: [], query: undefined, sort, limit: 10, offset: 0 }
-    const found = await readLightCalls(boundTo(record, signal), view, now())
-    assert.deepEqual(
-      found.map(({ id }) => id),
-      Array.from({ length: 10 }, (_, n) => `call ${1999 - n}`),
-    )
-    const queries = asked()
-    const lists = queries.filter(({ text }) => text.includes('input_preview'))
-    assert.equal(lists.length, 1)
-    const ofHours = queries.find(({ text }) => /AS ranges CROSS JOIN .*call_sums/s.test(text)) as Sql
-    const hours = (await nodesIn(db, ofHours)).filter((node) => node['Relation Name'] === 'call_sums')
-    assert.match(hours[0]?.['Index Cond'] ?? '', /project_id = .*at >= .*at </, JSON.stringify(hours))
-    const nodes = (await Promise.all(lists.map((query) => nodesIn(db, query)))).flat()
-    const [read] = nodes.filter((node) => node['Relation Name'] === 'calls')
-    assert.equal(read?.['Index Name'], 'calls_in_time', JSON.stringify(nodes))
-    assert.match(read?.['Index Cond'] ?? '', /project_id = .*started_at >= .*started_at </)
+    const first = Array.from({ length: 10 }, (_, n) => `call ${n}`)
+    const last = first.map((_, n) => `call ${1999 - n}`)
+    const ofUser = (user: number) =>
+      calls
+        .flatMap(({ id }, n) => (n % 3 === user ? [id] : []))
+        .sort()
+        .reverse()
+        .slice(0, 10)
+    for (const [field, direction, expected] of [
+      ['summary.weave.latency_ms', 'desc', last],
+      ['summary.weave.latency_ms', 'asc', first],
+      ['storage_size_bytes', 'desc', last],
+      ['storage_size_bytes', 'asc', first],
+      ['svc_user_id', 'desc', ofUser(2)],
+      ['svc_user_id', 'asc', ofUser(0)],
+    ] as const) {
+      asked()
+      const sort = [{ field, direction }]
+      const view = { project, filters: [], query: undefined, sort, limit: 10, offset: 0 }
+      const found = await readLightCalls(boundTo(record, signal), view, now())
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        expected,
+      )
+      const queries = asked()
+      const lists = queries.filter(({ text }) => text.includes('input_preview'))
+      assert.equal(lists.length, 1)
+      const ofHours = queries.find(({ text }) => /AS ranges CROSS JOIN .*call_sums/s.test(text)) as Sql
+      const hours = (await nodesIn(db, ofHours)).filter((node) => node['Relation Name'] === 'call_sums')
+      assert.match(hours[0]?.['Index Cond'] ?? '', /project_id = .*at >= .*at </, JSON.stringify(hours))
+      const nodes = (await Promise.all(lists.map((query) => nodesIn(db, query)))).flat()
+      const [read] = nodes.filter((node) => node['Relation Name'] === 'calls')
+      assert.equal(read?.['Index Name'], 'calls_in_time', JSON.stringify(nodes))
+      assert.match(read?.['Index Cond'] ?? '', /project_id = .*started_at >= .*started_at </)
+    }
   })
 
   test('what a list sorts or skips is read in the index, and only its page in rows', async (t) => {
@@ -329,6 +348,10 @@ describe('plans of queries on PostgreSQL', () => {
       {
         sort: [{ field: 'summary.weave.latency_ms', direction: 'asc' }],
         ...{ offset: 1, ids: ['call-4999', 'call-4998', 'call-4997'] },
+      },
+      {
+        sort: [{ field: 'storage_size_bytes', direction: 'desc' }],
+        ...{ offset: 0, ids: ['call-999', 'call-998', 'call-997'] },
       },
       {
         sort: [{ field: 'started_at', direction: 'desc' }],

@@ -7,6 +7,7 @@ import { parseLossless } from '../../packages/json/index.ts'
 import { buildApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { App } from '../../src/http/contracts.ts'
+import { sumAll } from '../../src/operations/calls/sums.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { loadMigrations, type Migration } from '../../src/storage/engines/migrations.ts'
 import { migratePostgres } from '../../src/storage/engines/postgres/migrate.ts'
@@ -17,6 +18,7 @@ import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { openRecord, sqliteFile } from '../../src/storage/open.ts'
 import type { Engine } from '../../src/storage/sql/dialect.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
+import { boundTo } from '../../src/storage/transaction.ts'
 import { listUsers } from '../../src/storage/users/users.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder } from '../support/server.ts'
@@ -53,6 +55,8 @@ function sameAsThen(now: readonly Thing[], then: readonly Thing[]): void {
 
 async function readsBack(db: Database, name: string): Promise<void> {
   try {
+    await sumAll(boundTo(db, new AbortController().signal))
+    assert.deepEqual(await db.all(sql`SELECT project_id FROM unsummed_projects`), [])
     const app = await buildApp(readConfig({ HEDDLE_MAX_LOOP_DELAY: '0' }), { database: db, sweep: false })
     await saysTheSame(app, db, parseLossless(textOf(`${name}.json`)) as Expected).finally(() => app.close())
   } finally {

@@ -3,9 +3,9 @@ import { fieldsOf } from '../../domain/expressions/expression.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
-import { type CallsView, statsOfCalls, streamCalls } from '../../storage/calls/queries.ts'
+import { type CallsView, streamCalls } from '../../storage/calls/queries.ts'
 import type { BoundDatabase } from '../../storage/database.ts'
-import { countOfCalls } from '../../storage/sums/reading.ts'
+import { totalOfCalls } from '../../storage/sums/reading.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import { columnsOf } from './columns.ts'
 import type { QueryStatsBody, StreamQueryBody } from './contract.ts'
@@ -54,13 +54,12 @@ export async function queryCalls(
 export async function countSomeCalls({ db, names }: Asked, caller: Caller, body: QueryStatsBody) {
   requireAccess(caller, body.project_id)
   const view = await viewIn(names, body, expandedColumns(body.expand_columns ?? []))
-  const { count, bytes } = body.include_total_storage_size
-    ? await statsOfCalls(db, view, now())
-    : { count: await countOfCalls(db, view, now()), bytes: null }
+  const hasSize = body.include_total_storage_size === true
+  const { count, bytes } = await totalOfCalls(db, view, hasSize, now())
   return {
     count,
     has_more: view.limit !== null && count >= view.limit,
-    total_storage_size_bytes: body.include_total_storage_size ? (bytes ?? 0) : null,
+    total_storage_size_bytes: hasSize ? (bytes ?? 0) : null,
   }
 }
 

@@ -86,9 +86,9 @@ export async function largestQuery(
 ): Promise<CallsQuery | undefined> {
   const found = isSortedByLargest(view) ? await largestHours(db, view, now) : undefined
   if (found === undefined) return undefined
-  const { from, condition } = callsIn(db.dialect, view.project, found)
+  const { condition, ...first } = callsIn(db.dialect, view.project, found)
   const query = await pricedQuery(db, view)
-  return { ...query, from, conditions: [...query.conditions, condition] }
+  return { ...query, ...first, conditions: [...query.conditions, condition] }
 }
 
 /** The query of the view with what indexes and sums know of where its calls are. */

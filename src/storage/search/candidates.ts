@@ -62,12 +62,15 @@ async function unindexed(db: BoundReader, project: string): Promise<string[] | u
 /** For each condition that must hold, the keys of which a call has one if it holds. */
 function keysOf({ project, query, stepsOf = splitPath }: ValueView): string[][] {
   return allHolding(query).flatMap((condition) => {
-    const wanted = wantedBy(condition, stepsOf)
-    if (wanted === undefined || wanted.texts.length > maxAlternatives) return []
-    const { document, path, texts } = wanted
-    const keys = texts.map((text) => valueKey(project, document, path, text))
+    const alternatives = condition.op === 'or' ? condition.operands : [condition]
+    const keys = alternatives.flatMap((alternative) => {
+      const { document, path, texts } = wantedBy(alternative, stepsOf) ?? {}
+      if (document === undefined || path === undefined || texts === undefined) return [undefined]
+      const own = texts.map((text) => valueKey(project, document, path, text))
+      return [...own, partialKey(project, document)]
+    })
     const known = keys.filter((key) => key !== undefined)
-    return known.length < keys.length ? [] : [[...known, partialKey(project, document)]]
+    return known.length < keys.length || known.length > maxAlternatives ? [] : [[...new Set(known)]]
   })
 }
 

@@ -70,7 +70,7 @@ function areSame(stored: readonly StoredSum[], right: readonly StoredSum[]): boo
   const digest = digestIn(right[0]?.max_cost ?? null)
   const isPriced = stored.every(({ max_cost }) => digestIn(max_cost) === digest)
   const compared = (sums: readonly StoredSum[]) =>
-    isPriced ? sums : sums.map((sum) => ({ ...sum, max_cost: null }))
+    isPriced ? sums : sums.map((sum) => ({ ...sum, max_cost: null, min_cost: null }))
   return asText(compared(stored)) === asText(compared(right))
 }
 

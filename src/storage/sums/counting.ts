@@ -6,7 +6,7 @@ import { allOf, emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
 import { binOf } from '../views/histogram.ts'
 import { apart } from '../views/own-usage.ts'
-import { addCount, addFigures, addUsage, type Figures, noFigures } from './figures.ts'
+import { addCount, addFigures, addUsage, type Figures, figureNames, noFigures } from './figures.ts'
 import { addLargest, keysOfCall, type Largest, largestOfGroup, noLargest } from './largest.ts'
 import type { SummedPrices } from './priced.ts'
 
@@ -84,6 +84,7 @@ const added = [
     'cache_creation',
     'stated',
     'stated_calls',
+    'bytes',
   ],
 ] as const
 
@@ -120,6 +121,7 @@ export async function countIn(
     cache_creation: double('calls.cache_creation_tokens'),
     stated: double('calls.stated_cost'),
     stated_calls: 'CASE WHEN calls.stated_cost IS NULL THEN 0.0 ELSE 1.0 END',
+    bytes: double('calls.start_bytes + calls.end_bytes'),
   }
   const bin = (time: string, name: string) =>
     `CASE WHEN ${time} IS NOT NULL THEN ${binOf(time)} END AS ${name}`
@@ -162,8 +164,7 @@ function countedIn(row: Row, hasFigures: boolean, hasLargest: boolean): Counted 
   const calls = Number(row.calls)
   const figures = noFigures(calls)
   if (hasFigures) {
-    for (const name of ['errors', 'ended', 'latency', 'first_token', 'input', 'output'] as const)
-      figures[name] = Number(row[name])
+    for (const name of figureNames) figures[name] = Number(row[name])
     if (row.latency_bin !== null) addCount(figures.latencies, Number(row.latency_bin), calls)
     if (row.first_bin !== null) addCount(figures.first_tokens, Number(row.first_bin), calls)
     const cached = [Number(row.cache_read), Number(row.cache_creation)] as const

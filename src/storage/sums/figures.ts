@@ -7,6 +7,8 @@ export interface Figures {
   first_token: number
   input: number
   output: number
+  /** NaN if it is not known: sums of older servers lack it. */
+  bytes: number
   /** How many calls have a place in the histogram of a time. */
   latencies: Map<number, number>
   first_tokens: Map<number, number>
@@ -26,17 +28,18 @@ type Usage = [
 ]
 
 const sums = ['errors', 'ended', 'latency', 'first_token', 'input', 'output'] as const
+export const figureNames = [...sums, 'bytes'] as const
 
 export function noFigures(calls = 0): Figures {
   return {
-    ...{ calls, errors: 0, ended: 0, latency: 0, first_token: 0, input: 0, output: 0 },
+    ...{ calls, errors: 0, ended: 0, latency: 0, first_token: 0, input: 0, output: 0, bytes: 0 },
     ...{ latencies: new Map(), first_tokens: new Map(), usage: new Map() },
   }
 }
 
 export function addFigures(to: Figures, other: Figures): void {
   to.calls += other.calls
-  for (const name of sums) to[name] += other[name]
+  for (const name of figureNames) to[name] += other[name]
   for (const name of ['latencies', 'first_tokens'] as const) {
     for (const [bin, count] of other[name]) addCount(to[name], bin, count)
   }
@@ -57,21 +60,22 @@ const inOrder = <K extends string | number, V>(map: ReadonlyMap<K, V>) =>
   [...map].sort(([key], [other]) => (key < other ? -1 : 1))
 
 /** The same for the same figures. The number of calls is stored beside it. */
-export function figuresText({ latencies, first_tokens, usage, ...figures }: Figures): string {
+export function figuresText({ latencies, first_tokens, usage, bytes, ...figures }: Figures): string {
   const maps = [inOrder(latencies), inOrder(first_tokens), inOrder(usage)]
-  return JSON.stringify([...sums.map((name) => figures[name]), ...maps])
+  return JSON.stringify([...sums.map((name) => figures[name]), ...maps, bytes])
 }
 
 export function figuresIn(calls: number, text: string): Figures {
   const all = JSON.parse(text) as unknown[]
-  const maps = all.slice(sums.length) as [[number, number][], [number, number][], [string, Usage][]]
-  const [latencies, first_tokens, usage] = maps
+  type Bins = [number, number][]
+  const rest = all.slice(sums.length) as [Bins, Bins, [string, Usage][], bytes?: number | null]
+  const [latencies, first_tokens, usage, bytes] = rest
   const read = Object.fromEntries(sums.map((name, n) => [name, all[n]])) as Record<
     (typeof sums)[number],
     number
   >
   return {
-    ...{ calls, ...read },
+    ...{ calls, ...read, bytes: bytes ?? Number.NaN },
     ...{ latencies: new Map(latencies), first_tokens: new Map(first_tokens), usage: new Map(usage) },
   }
 }

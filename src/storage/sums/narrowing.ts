@@ -3,7 +3,7 @@ import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
 import type { SummedField } from './counting.ts'
 import { unsettledHours } from './marks.ts'
-import { equalitiesIn, factOf, rareKindsIn, type SummedView } from './selection.ts'
+import { alternativesIn, factOf, rareKindsIn, type SummedView } from './selection.ts'
 import { day, hour } from './spans.ts'
 
 interface Wanted {
@@ -23,46 +23,50 @@ export async function narrowing(db: BoundReader, view: SummedView, now: number):
   const unsettled = await unsettledHours(db, view.project, now)
   if (unsettled === undefined) return []
   const conditions: Sql[] = []
-  for (const each of wanted) conditions.push(await timesMet(db, view.project, each, unsettled))
+  for (const alternatives of wanted) {
+    let from = Infinity
+    let end = -Infinity
+    for (const [field, ofField] of Map.groupBy(alternatives, (wanted) => wanted.field)) {
+      const values = ofField.flatMap((wanted) => wanted.values)
+      const days = await daysMet(db, view.project, { field, values })
+      from = Math.min(from, ...days)
+      end = Math.max(end, ...days.map((at) => at + day))
+    }
+    for (const at of unsettled) {
+      from = Math.min(from, at)
+      end = Math.max(end, at + hour)
+    }
+    conditions.push(from < end ? sql`started_at >= ${from} AND started_at < ${end}` : rawSql('1 = 0'))
+  }
   return conditions
 }
 
-async function timesMet(
-  db: BoundReader,
-  project: string,
-  wanted: Wanted,
-  unsettled: ReadonlySet<number>,
-): Promise<Sql> {
-  const column = rawSql(wanted.field === '' ? 'kind' : 'value')
+/** The first and the last one, if there are any. */
+async function daysMet(db: BoundReader, project: string, { field, values }: Wanted): Promise<number[]> {
+  const column = rawSql(field === '' ? 'kind' : 'value')
   const edge = async (direction: 'ASC' | 'DESC') => {
-    const found = sql`SELECT at FROM call_sums WHERE project_id = ${project} AND span = ${day} AND field = ${wanted.field}
-      AND ${column} IN (${listOf(wanted.values)}) ORDER BY at ${rawSql(direction)} LIMIT 1`
+    const found = sql`SELECT at FROM call_sums WHERE project_id = ${project} AND span = ${day} AND field = ${field}
+      AND ${column} IN (${listOf(values)}) ORDER BY at ${rawSql(direction)} LIMIT 1`
     const [row] = await allRows<{ at: number | string }>(db, found)
     return row === undefined ? [] : [Number(row.at)]
   }
   const first = await edge('ASC')
-  const last = first.length === 0 ? [] : await edge('DESC')
-  let from = Math.min(...first)
-  let end = Math.max(...last.map((at) => at + day))
-  for (const at of unsettled) {
-    from = Math.min(from, at)
-    end = Math.max(end, at + hour)
-  }
-  return from < end ? sql`started_at >= ${from} AND started_at < ${end}` : rawSql('1 = 0')
+  return first.length === 0 ? [] : [...first, ...(await edge('DESC'))]
 }
 
 /** Whether a condition of the view is about what sums are kept by. */
 export const isNarrowable = (view: SummedView): boolean => wantedBy(view).length > 0
 
-function wantedBy({ filters, query }: SummedView): Wanted[] {
-  const wanted: Wanted[] = [
-    ...equalitiesIn(query),
-    ...rareKindsIn(query).map((values) => ({ field: '', values }) as const),
+/** One of each list must be met. */
+function wantedBy({ filters, query }: SummedView): Wanted[][] {
+  const wanted: Wanted[][] = [
+    ...alternativesIn(query),
+    ...rareKindsIn(query).map((values): Wanted[] => [{ field: '', values }]),
   ]
   for (const { op_names } of filters) {
     const ops = op_names?.length ? op_names.map(factOf) : [undefined]
     const values = ops.filter((op) => op !== undefined)
-    if (values.length === ops.length) wanted.push({ field: 'op', values })
+    if (values.length === ops.length) wanted.push([{ field: 'op', values }])
   }
   return wanted
 }

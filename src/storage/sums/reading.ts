@@ -1,4 +1,5 @@
 import { inSteps } from '../../../packages/waiting/index.ts'
+import type { CallStats } from '../calls/calls.ts'
 import { type CallsView, statsOfCalls } from '../calls/queries.ts'
 import { listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader } from '../transaction.ts'
@@ -11,8 +12,10 @@ import { day, hour, startOf } from './spans.ts'
 interface SumsWanted {
   /** By what the calls are told apart, if at all. */
   field: SummedField | 'origin' | undefined
-  /** Buckets that begin at multiples of the step; without them all calls are counted, and nothing else of them. */
+  /** Buckets that begin at multiples of the step; without them all calls are counted. */
   buckets?: { from: number; step: number; end: number }
+  /** Whether more is known than their number, as it is of buckets. */
+  hasFigures?: boolean
   /** Calls before and after these times are told apart. */
   cuts?: readonly number[]
   /** Rows that are read. Of more groups than that, the database finds the largest itself. */
@@ -37,7 +40,7 @@ const maxCounted = 48
 export async function readSums(
   db: BoundReader,
   view: SummedView,
-  { field, buckets, cuts = [], maxRows = 100_000 }: SumsWanted,
+  { field, buckets, hasFigures = buckets !== undefined, cuts = [], maxRows = 100_000 }: SumsWanted,
   now: number,
 ): Promise<Unit[] | undefined> {
   const selection = selectionOf(view)
@@ -64,7 +67,7 @@ export async function readSums(
   const selected = sql`project_id = ${view.project} AND field = ${byField ?? ''} AND kind IN (${listOf(selection.kinds)})
     ${only === undefined ? rawSql('') : sql`AND value IN (${listOf(only.values)})`}`
   let left = maxRows
-  for (const statement of statementsFor(plan, selected, buckets)) {
+  for (const statement of statementsFor(plan, selected, buckets, hasFigures)) {
     const rows = await allRows<Row>(db, sql`${statement} LIMIT ${left + 1}`)
     left -= rows.length
     if (left < 0) return undefined
@@ -82,7 +85,7 @@ export async function readSums(
   const counted = await countIn(db, view.project, {
     ranges,
     fields,
-    figures: buckets !== undefined,
+    figures: hasFigures,
     now,
     max: left + 1,
   })
@@ -141,14 +144,16 @@ function* statementsFor(
   { days, counted }: Plan,
   selected: Sql,
   buckets: SumsWanted['buckets'],
+  hasFigures: boolean,
 ): Generator<Sql> {
   const within = buckets && sql` AND at >= ${buckets.from} AND at < ${buckets.end}`
   const of = (span: number, more: Sql, except: ReadonlySet<number>, source: string) => {
     const left = except.size === 0 ? rawSql('') : sql` AND at NOT IN (${listOf([...except])})`
     const where = sql`${rawSql(source)} WHERE ${selected} AND span = ${span}${more}${left}${within ?? rawSql('')}`
-    return within === undefined
+    const at = rawSql(within === undefined ? '0 AS at' : 'at')
+    return !hasFigures
       ? sql`SELECT 0 AS at, kind, value, sum(calls) AS calls, NULL AS figures FROM ${where} GROUP BY kind, value`
-      : sql`SELECT at, kind, value, calls, figures FROM ${where}`
+      : sql`SELECT ${at}, kind, value, calls, figures FROM ${where}`
   }
   if (days === undefined) {
     yield of(hour, rawSql(''), counted, 'call_sums')
@@ -161,10 +166,16 @@ function* statementsFor(
   yield of(hour, rawSql(' AND at >= spans.from_time AND at < spans.to_time'), counted, source)
 }
 
-/** The number of calls in the view, which sums know of most views. */
-export async function countOfCalls(db: BoundReader, view: CallsView, now: number): Promise<number> {
+/** The number of calls in the view and, if it is asked for, of their bytes, which sums know of most views. */
+export async function totalOfCalls(
+  db: BoundReader,
+  view: CallsView,
+  hasFigures: boolean,
+  now: number,
+): Promise<CallStats> {
   const isWhole = view.limit === null && view.offset === 0
-  const units = isWhole ? await readSums(db, view, { field: undefined }, now) : undefined
-  if (units !== undefined) return units.reduce((sum, { figures }) => sum + figures.calls, 0)
-  return Number((await statsOfCalls(db, view, now)).count)
+  const units = isWhole ? await readSums(db, view, { field: undefined, hasFigures }, now) : undefined
+  const sumOf = (name: 'calls' | 'bytes') => units?.reduce((sum, { figures }) => sum + figures[name], 0)
+  const [count, bytes = null] = [sumOf('calls'), hasFigures ? sumOf('bytes') : null]
+  return count === undefined || Number.isNaN(bytes) ? statsOfCalls(db, view, now) : { count, bytes }
 }

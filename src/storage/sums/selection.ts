@@ -19,7 +19,7 @@ export interface Selection {
 }
 
 /** The fields of queries that mean what sums are kept by. */
-const fieldNames = new Map<string, SummedField>([
+export const fieldNames = new Map<string, SummedField>([
   ['op', 'op'],
   ['model', 'model'],
   ['svc_user_id', 'user'],
@@ -81,7 +81,10 @@ const isInFacts = ({ filters }: SummedView) => filters.some((filter) => inFacts(
 
 /** Whether calls may lack facts that conditions read in their rows else: an older server writes none. */
 export const mayLackFacts = async (db: Reader, view: SummedView): Promise<boolean> =>
-  (isInFacts(view) || equalitiesIn(view.query).some(({ field }) => field === 'status')) &&
+  (isInFacts(view) ||
+    alternativesIn(view.query)
+      .flat()
+      .some(({ field }) => field === 'status')) &&
   (await isDeriving(db, view.project))
 
 /** Names are in the rows of calls, facts in the index by time. */
@@ -100,11 +103,16 @@ function equalityIn(expression: Expression): { field: string; values: string[] }
   return textsIn(expression)
 }
 
-/** Conditions of a query that a summed field has one of some values. All of them must hold, among others. */
-export function equalitiesIn(query: Expression | undefined): { field: SummedField; values: string[] }[] {
-  return allHolding(query).flatMap((condition) => {
-    const { field: name = '', values = [] } = equalityIn(condition) ?? {}
-    const field = fieldNames.get(name)
-    return field === undefined || values.includes('') ? [] : [{ field, values }]
+/** Conditions of a query that one of some summed fields has one of some values. All must hold, among others. */
+export const alternativesIn = (query: Expression | undefined) =>
+  allHolding(query).flatMap((condition) => {
+    const all = (condition.op === 'or' ? condition.operands : [condition]).map(summedIn)
+    const known = all.filter((equality) => equality !== undefined)
+    return known.length < all.length ? [] : [known]
   })
+
+function summedIn(condition: Expression): Selection['only'] {
+  const { field: name = '', values = [] } = equalityIn(condition) ?? {}
+  const field = fieldNames.get(name)
+  return field === undefined || values.includes('') ? undefined : { field, values }
 }

@@ -12,6 +12,7 @@ import { day, hour, startOf } from './spans.ts'
 /** A condition that calls have more than this of what sums hold the largest of. */
 interface Threshold {
   field: string
+  direction: 'desc'
   value: number
 }
 
@@ -30,7 +31,7 @@ export async function reachingHours(
   const threshold = thresholdIn(query)
   // What a server of an older version writes has no facts at first.
   if (threshold === undefined || (await isDeriving(db, project))) return undefined
-  const order = await orderOf(db, project, threshold.field)
+  const order = await orderOf(db, project, threshold)
   const unsettled = order && (await unsettledHours(db, project, now))
   if (order === undefined || unsettled === undefined) return undefined
   const mayReach = ({ largest }: Span) =>
@@ -62,9 +63,9 @@ function thresholdIn(query: Expression | undefined): Threshold | undefined {
     const isFieldFirst = condition.by === 'gt' || condition.by === 'gte'
     const { left, right } = condition
     const [field, bound] = isFieldFirst ? [left, right] : [right, left]
-    if (field.op !== 'field' || !isOrdered(field.field)) continue
+    if (field.op !== 'field' || !isOrdered({ ...field, direction: 'desc' })) continue
     if (bound.op !== 'literal' || bound.literal.kind !== 'number') continue
-    return { field: field.field, value: Number(bound.literal.value) }
+    return { field: field.field, direction: 'desc', value: Number(bound.literal.value) }
   }
   return undefined
 }

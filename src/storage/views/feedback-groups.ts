@@ -1,7 +1,7 @@
 import { type CallsQuery, isLive, matchingCalls } from '../calls/calls.ts'
 import { type CallsView, narrowedQuery } from '../calls/queries.ts'
 import { allOf, rawSql, type Sql, sql } from '../sql/sql.ts'
-import { countOfCalls } from '../sums/reading.ts'
+import { totalOfCalls } from '../sums/reading.ts'
 import { allRows, type BoundReader, type LongReader, onlyRow } from '../transaction.ts'
 import type { Group } from './bucket-parts.ts'
 
@@ -64,7 +64,7 @@ export async function topFeedbackGroups(
   const examined = sql`SELECT count(*) AS count FROM (${newest}) AS newest`
   const count = isSampled
     ? Number((await onlyRow<{ count: number }>(db, examined)).count)
-    : await countOfCalls(db, { ...view, sort: [], limit: null, offset: 0 }, now)
+    : (await totalOfCalls(db, { ...view, sort: [], limit: null, offset: 0 }, false, now)).count
   const top = rows.filter(({ section }) => Number(section) === 0)
   return {
     top: top.map(({ value, count }) => ({ value, count: Number(count) })),

@@ -37,6 +37,8 @@ interface Written {
   op_name: string
   isChild: boolean
   expires: boolean
+  user?: string
+  bytes?: number
 }
 
 /** Few values, so that many are equal; some calls lack them, or end before they begin. */
@@ -49,6 +51,8 @@ const written: fc.Arbitrary<Written> = fc.record({
   op_name: fc.constantFrom(...ops),
   isChild: fc.boolean(),
   expires: fc.nat({ max: 20 }).map((n) => n === 0),
+  user: fc.constantFrom('alice', 'bob', 'carol', 'dave \u{1f600}'),
+  bytes: fc.constantFrom(4, 4, 80, 900),
 })
 
 /** Ids are in no order of time; some are in another order for JavaScript than for databases. */
@@ -66,6 +70,8 @@ function partOf(
   const fields = {
     ...{ started_at, op_name: call.op_name, trace_id: 't', parent_id: call.isChild ? 'root' : null },
     expire_at: call.expires ? expiry : null,
+    ...(call.user !== undefined && { user_id: call.user }),
+    ...(call.bytes !== undefined && { start_bytes: call.bytes }),
   }
   if (latency === null) return startPart(project, id, fields)
   const used = { prompt_tokens: input, completion_tokens: 5 }
@@ -106,6 +112,16 @@ const sorts: SortBy[][] = [
   [by('first_token_ms'), by('input_tokens', 'asc')],
   [by('cost')],
   [by('cost'), by('started_at', 'asc')],
+  [by('summary.weave.latency_ms', 'asc')],
+  [by('output_tokens', 'asc')],
+  [by('storage_size_bytes')],
+  [by('storage_size_bytes', 'asc'), by('started_at', 'asc')],
+  [by('cost', 'asc')],
+  [by('svc_user_id')],
+  [by('svc_user_id', 'asc')],
+  [by('model')],
+  [by('model', 'asc')],
+  [by('op', 'asc'), by('started_at', 'asc')],
 ]
 const selections: Partial<CallsView>[] = [
   {},
@@ -287,11 +303,17 @@ export function largestCalls(open: Driver['open']): void {
       assert.equal((await hours({ sort: [by('input_tokens')], limit: 5 }))?.length, 5)
       assert.equal(await hours({ sort: [by('input_tokens'), by('op')], limit: 5 }), undefined)
       assert.equal((await hours({ sort: [latency], limit: 5, filters: [{ op_names: ops }] }))?.length, 5)
+      const fastest = { sort: [by('summary.weave.latency_ms', 'asc')], limit: 5 }
+      assert.deepEqual(await hours(fastest), inOrder(slowest.slice(-5)))
+      for (const field of ['op', 'svc_user_id', 'storage_size_bytes'])
+        for (const direction of ['asc', 'desc'] as const)
+          assert.equal((await hours({ sort: [by(field, direction)], limit: 5 }))?.length, 5)
       // Calls without a value are last.
       assert.equal((await hours({ sort: [by('first_token_ms')], limit: 3 }))?.length, 3)
       assert.equal(await hours({ sort: [by('first_token_ms')], limit: 4 }), undefined)
       const others: Partial<CallsView>[] = [
-        { sort: [by('summary.weave.latency_ms', 'asc')], limit: 5 },
+        { sort: [by('first_token_ms', 'asc')], limit: 5 },
+        { sort: [by('svc_user_id')], limit: 5, query: equals('op', 'ask') },
         { sort: [by('started_at'), latency], limit: 5 },
         { sort: [latency] },
         { sort: [latency], limit: 5, offset: 5_000 },

@@ -4,14 +4,14 @@ import fc from 'fast-check'
 import type { Expression } from '../../../src/domain/expressions/expression.ts'
 import { sumAll } from '../../../src/operations/calls/sums.ts'
 import type { CallPart } from '../../../src/storage/calls/parts.ts'
-import type { CallsView } from '../../../src/storage/calls/queries.ts'
+import { type CallsView, statsOfCalls } from '../../../src/storage/calls/queries.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { findWrongSums } from '../../../src/storage/sums/check.ts'
 import { newPass, type StoredSum, sumUp, sumUpDay } from '../../../src/storage/sums/keeping.ts'
 import { type MarkedHour, markedHours, stillMarked } from '../../../src/storage/sums/marks.ts'
 import { narrowing } from '../../../src/storage/sums/narrowing.ts'
-import { countOfCalls, readSums } from '../../../src/storage/sums/reading.ts'
+import { readSums, totalOfCalls } from '../../../src/storage/sums/reading.ts'
 import { day, hour, startOf } from '../../../src/storage/sums/spans.ts'
 import { boundTo } from '../../../src/storage/transaction.ts'
 import type { BucketPart } from '../../../src/storage/views/bucket-parts.ts'
@@ -36,6 +36,7 @@ const fields = fc.record({
   expire_at: fc.constantFrom(null, null, expiry),
   user_id: fc.constantFrom('alice', 'bob'),
   inputs: fc.constantFrom('{}', '{"model":"asked"}'),
+  start_bytes: fc.nat({ max: 900 }),
 })
 const ends = fc.record({
   ended_at: fc.nat({ max: 9 }).map((n) => from + 40 * hour + 10 ** n),
@@ -184,10 +185,10 @@ async function sumsAreCounts(db: Database, project: string, now: number): Promis
         field,
       )
     }
-    assert.equal(
-      await countOfCalls(boundTo(db, signal), view, now),
-      await countOfCalls(boundTo(db, signal), withoutSums(view), now),
+    const [total, counted] = [view, withoutSums(view)].map((each) =>
+      totalOfCalls(boundTo(db, signal), each, false, now),
     )
+    assert.equal((await total)?.count, Number((await counted)?.count))
     for (const [step, field] of [
       [day, 'op'],
       [hour, 'status'],
@@ -266,6 +267,15 @@ async function listsAreWhole(db: Database, project: string, now: number): Promis
   for (const status of ['running', 'success', 'error', 'descendant_error', 'other']) {
     const expected = all.filter((call) => call.status === status).map((call) => call.id)
     assert.deepEqual(await idsOf({ query: condition('summary.weave.status', status) }), expected)
+    const query: Expression = {
+      op: 'or',
+      operands: [condition('summary.weave.status', status), condition('svc_user_id', 'bob')],
+    }
+    const either = all.filter((call) => call.status === status || call.user_id === 'bob')
+    assert.deepEqual(
+      await idsOf({ query }),
+      either.map((call) => call.id),
+    )
   }
 }
 
@@ -289,7 +299,10 @@ async function selectedAreCounts(db: Database, project: string, now: number): Pr
     assert.ok(await readSums(bound, view, { field }, now), 'sums answer')
     const counted = await topGroups(bound, withoutSums(view), [field], { most: 50 }, now)
     assert.deepEqual(await topGroups(bound, view, [field], { most: 50 }, now), counted)
-    assert.equal(await countOfCalls(bound, view, now), await countOfCalls(bound, withoutSums(view), now))
+    const { count, bytes } = await statsOfCalls(bound, view, now)
+    const total = { count: Number(count), bytes: Number(bytes) }
+    assert.deepEqual(await totalOfCalls(bound, view, true, now), total)
+    assert.deepEqual(await totalOfCalls(bound, view, false, now), { ...total, bytes: null })
   }
 }
 
@@ -357,6 +370,12 @@ export function sumsOfCalls(open: Driver['open']): void {
       const daysOf = (first: number, last: number) => [from + first * day, from + (last + 1) * day]
       assert.deepEqual(await span({ filters: [{ op_names: ['rare'] }] }), daysOf(1, 1))
       assert.deepEqual(await span({ filters: [{ op_names: ['rare', 'ask', 'nothing'] }] }), daysOf(0, 9))
+      const either = (...operands: Expression[]) => ({ query: { op: 'or', operands } }) as const
+      const [rare, none] = [condition('op', 'rare'), condition('svc_user_id', 'nobody')]
+      assert.equal(await within(either(none, condition('model', 'nothing'))), '1 = 0')
+      assert.deepEqual(await span(either(rare, none)), daysOf(1, 1))
+      assert.deepEqual(await span(either(none, rare, condition('op', `${versions}:*`))), daysOf(1, 2))
+      assert.equal(await within(either(rare, condition('exception', 'x'))), undefined)
       for (const name of [`${versions}:*`, `${versions}:v7`]) {
         assert.deepEqual(await span({ filters: [{ op_names: [name] }] }), daysOf(2, 2), name)
       }
@@ -529,7 +548,7 @@ export function sumsOfCalls(open: Driver['open']): void {
         await readSums(boundTo(db, signal), viewOf(project, false), { field: 'op' }, expiry),
         undefined,
       )
-      assert.equal(await countOfCalls(boundTo(db, signal), viewOf(project, false), expiry), 30)
+      assert.equal((await totalOfCalls(boundTo(db, signal), viewOf(project, false), false, expiry)).count, 30)
       assert.equal(await db.write('markUnsummed', { limit: 20 }), true)
       assert.equal(
         await readSums(boundTo(db, signal), viewOf(project, false), { field: 'op' }, expiry),
@@ -566,7 +585,7 @@ export function sumsOfCalls(open: Driver['open']): void {
       await sumsAreCounts(db, project, expiry)
       await sumAll(boundTo(db, signal))
       assert.deepEqual(await marksOf(db, project), [])
-      assert.equal(await countOfCalls(boundTo(db, signal), viewOf(project, false), expiry), 48)
+      assert.equal((await totalOfCalls(boundTo(db, signal), viewOf(project, false), false, expiry)).count, 48)
       await sumsAreCounts(db, project, expiry)
       assert.deepEqual(await wrongSums(db), [])
     })

@@ -197,9 +197,20 @@ export function values(open: Driver['open']): void {
       const { candidates, found } = await both(db, project, several)
       assert.ok(found.length > 3)
       assert.deepEqual(candidates, found)
+      for (const [first, second] of [
+        ['inputs.a', 'attributes.env'],
+        ['output', 'inputs.b.d'],
+        ['inputs.a', 'inputs.a'],
+      ] as const) {
+        const either = await both(db, project, { $or: [equals(first, 5), equals(second, 'abc')] })
+        const each = [equals(first, 5), equals(second, 'abc')].map((one) => both(db, project, one))
+        const known = (await Promise.all(each)).flatMap(({ candidates }) => candidates ?? [])
+        assert.deepEqual(either.candidates, [...new Set(known)].sort())
+      }
       for (const condition of [
         { $not: [equals('inputs.a', 5)] },
-        { $or: [equals('inputs.a', 5), equals('inputs.a', 'abc')] },
+        { $or: [equals('inputs.a', 5), equals('op_name', 'abc')] },
+        { $or: [equals('inputs.a', 5), { $gt: [field('output'), literal(5)] }] },
         { $in: [field('inputs.a'), [literal(5), literal(null)]] },
         equals('inputs.a', true),
         equals('inputs.a', null),
