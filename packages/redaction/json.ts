@@ -14,14 +14,16 @@ interface JsonRules {
 interface Frame {
   isObject: boolean
   steps: Steps
-  /** The next index of a list. */
+  /** The next index of a list, and the key that it stands at. */
   index: number
+  name: string
   /** How often a key was replaced by the same text, so that no two keys are equal. */
   names: Map<string, number> | undefined
 }
 
 /** Strings that are JSON are read as JSON: the arguments of a tool call, what a span carries. Not deeper than this. */
 const maxNested = 8
+const maxLabel = 64
 
 /**
  * Replaces values in a JSON text. All that is not replaced stays as it was written: digits, order, spaces. `steps` are
@@ -39,6 +41,8 @@ export function replacedJson(json: string, steps: Steps, rules: JsonRules, neste
   let at = scan.space(0)
   let own = steps
   let member = ''
+  /** The string before, in the same list or object: a pair of a name and a value may be written so. */
+  let label = ''
   for (;;) {
     // A value begins here.
     const rule = stack.length > 0 ? ruleAt(own) : undefined
@@ -48,10 +52,11 @@ export function replacedJson(json: string, steps: Steps, rules: JsonRules, neste
       replace(at, end, rules.value(rule, json.slice(at, end)))
       at = end
     } else if (code === '{' || code === '[') {
-      const frame: Frame = { isObject: code === '{', steps: own, index: 0, names: undefined }
+      const frame: Frame = { isObject: code === '{', steps: own, index: 0, name: member, names: undefined }
       const first = scan.enter(at)
       if (first !== -1) {
         stack.push(frame)
+        label = ''
         at = begin(frame, first)
         continue
       }
@@ -80,7 +85,7 @@ export function replacedJson(json: string, steps: Steps, rules: JsonRules, neste
   function begin(frame: Frame, from: number): number {
     if (!frame.isObject) {
       own = below(frame.steps, String(frame.index++))
-      member = ''
+      member = frame.name
       return from
     }
     const end = stringEnd(json, from)
@@ -101,7 +106,9 @@ export function replacedJson(json: string, steps: Steps, rules: JsonRules, neste
   function stringAt(from: number, end: number): string | undefined {
     const raw = json.slice(from + 1, end - 1)
     const text = raw.includes('\\') ? (JSON.parse(json.slice(from, end)) as string) : raw
-    const changed = isJson(text) ? nestedJson(text) : rules.text(text, member)
+    const isPaired = label !== '' && (member === 'value' || stack.at(-1)?.isObject === false)
+    const changed = isJson(text) ? nestedJson(text) : rules.text(text, isPaired ? label : member)
+    label = text.slice(-maxLabel)
     return changed === text ? undefined : JSON.stringify(changed)
   }
 

@@ -9,17 +9,21 @@ const anyLetter = /[\p{L}\p{M}]/u
 const maxLocal = 128
 /** Names of up to eight labels, the last of letters: `pkg@1.2.3` is a version, and `logo@2x.png` a picture. */
 const domain =
-  /(?:[\p{L}\p{N}][\p{L}\p{M}\p{N}-]{0,62}\.){1,8}(?!(?:png|jpe?g|gif|webp|svg)\b)(?:xn--[a-z0-9-]{2,59}(?![a-z0-9])|\p{sc=Latin}{2,24}(?![a-z0-9])|(?!\p{sc=Latin})\p{L}[\p{L}\p{M}]{1,23})/iuy
+  /(?:(?:[\p{L}\p{N}]|%[c-f][\da-f])(?:[\p{L}\p{M}\p{N}-]|%[89a-f][\da-f]){0,62}\.){1,8}(?!(?:png|jpe?g|gif|webp|svg)\b)(?:xn--[a-z0-9-]{2,59}(?![a-z0-9])|\p{sc=Latin}{2,24}(?![a-z0-9])|(?!\p{sc=Latin})\p{L}[\p{L}\p{M}]{1,23})|(?:\[|%5B)(?:IPv6(?::|%3A)[\da-f:.%]{2,80}?|\d{1,3}(?:\.\d{1,3}){3})(?:\]|%5D)/iuy
+/** Versions, and what code calls after an operator that is an at sign: `x@w.to(device)`. */
+const noDomain = /^v?\d+\.\d+\.|\.(?!com|org|net|edu|gov)\w+\($/
+const quotedLocal = /(?:(?<![\w'.)}\]])|(?<=\[[\d;]{1,12}m|\\[bfnrt]))\\?"[^"\s,:;][^"\r\n]{0,63}"$/
 
 /** E-mail addresses: each is found by its at sign, so that a text without one takes no time. */
 export const findEmails: Finder = (text, found) => {
   for (const sign of atSigns) {
     for (let at = text.indexOf(sign); at !== -1; at = text.indexOf(sign, at + 1)) {
       domain.lastIndex = at + sign.length
-      if (!domain.test(text)) continue
+      if (!domain.test(text) || noDomain.test(text.slice(at + sign.length, domain.lastIndex + 1))) continue
       const end = domain.lastIndex
       let from = localStart(text, at, localCharacter)
       if (from === at) from = localStart(text, at, anyLetter)
+      if (from === at) from -= quotedLocal.exec(text.slice(Math.max(0, at - 70), at))?.[0].length ?? 0
       // The second character of a line break within JSON within JSON.
       if (text.charAt(from - 1) === '\\' && /[bfnrt]/.test(text.charAt(from)) && from < at - 1) from++
       // The end of a colour of a terminal.

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { replacedJson } from './json.ts'
 import { findKeys, findPrivateKeys, findTokens } from './keys.ts'
+import { secretName } from './named.ts'
 import { below, noSteps, type PathRule, ruleAt, stepsOf } from './paths.ts'
 import { findCards, findEmails, findIbans, findPhones } from './people.ts'
 import { type Finder, inAscii, type Span, withoutSpans } from './spans.ts'
@@ -59,8 +60,6 @@ const dropped = '[dropped]'
 /** What was replaced before, such as by an earlier try of the same write. */
 const alreadyReplaced = /^(?:\{"redacted":)?"\[(?:dropped|hash:[0-9a-f]{16})\]"\}?$/
 
-const namesKey = /(?:access|account|private|preshared)_?key$/i
-
 export function createRedactor({
   kinds: chosen = [],
   own = [],
@@ -104,8 +103,11 @@ export function createRedactor({
 
   const rules = {
     /** Some keys are known only by the name that is before them. */
-    text: (value: string, name: string) =>
-      namesKey.test(name) ? text(`${name}=${value}`).replace(`${name}=`, '') : text(value),
+    text(value: string, name: string): string {
+      const before = `${name}="`
+      const changed = secretName.test(name) ? text(`${before}${value}"`) : ''
+      return changed.startsWith(before) ? changed.slice(before.length).replace(/"$/, '') : text(value)
+    },
     number(digits: string): string | undefined {
       if (!hasCards || !/^\d{14,16}$/.test(digits)) return undefined
       const changed = text(digits)

@@ -30,7 +30,9 @@ const secrets = {
   ],
   // As a terminal colours it.
   colour: ['\u001b[32m+49 40 5550199\u001b[0m', '5550199'],
-  // By its name only.
+  // By what stands before them only.
+  variable: ['DB_PASSWORD=Wq7#kPz2mLx9', 'Wq7#kPz2mLx9'],
+  cookie: ['Cookie: sid=31d4d96e407aad42f', '31d4d96e407aad42f'],
   named: ['aB3dE5gH/jK1mN2pQ4rS6tU7vW8xY9zA0bC1dE2f', 'jK1mN2pQ4rS6tU7vW8x'],
   own: ['EMP-998877', '998877'],
   path: ['hunter2hunter2', 'hunter2'],

@@ -9,6 +9,7 @@ const { text } = redactorOf()
 
 const hex = (count: number) => '0a1b2c3d'.repeat(8).slice(0, count)
 const mixed = (count: number) => 'aB3dE5gH'.repeat(40).slice(0, count)
+const uuid = '0a1b2c3d-4e5f-4a7b-8c9d-0a1b2c3d4e5f'
 /** Each in two pieces, so that no scanner of sources takes one for a key. */
 const newerKeys = [
   ['EAAA', mixed(60)],
@@ -100,6 +101,77 @@ const newerKeys = [
   ['cio', mixed(32)],
   [mixed(52), `JQQJ99${mixed(26)}`],
   [mixed(76), 'AZDOaB3d'],
+  ['EAAC', `EdEose0cBA${mixed(90)}`],
+  ['123456789012345', `|${mixed(27)}`],
+  ['sq0idp-', mixed(22)],
+  ['access_token$', `production$${hex(16)}$${hex(32)}`],
+  ['A21AA', mixed(90)],
+  ...[
+    'amzn.mws.',
+    'sdk-',
+    'api-',
+    'mob-',
+    'rh-api-',
+    'access-production-',
+    'pat-na1-',
+    'sec-c-',
+    'sk_test_',
+  ].map((name) => [name, uuid]),
+  ['amzn1.oa2-cs.v1.', hex(64)],
+  ['Atza|', mixed(120)],
+  ['1/12', `34567890123456:${hex(32)}`],
+  ['2/12', `34567890123456/1234567890123456:${hex(32)}`],
+  ['live_', hex(35)],
+  ['test_pub_', hex(31)],
+  ['live_', mixed(40)],
+  ['t-', mixed(40)],
+  ['SCW', 'A1B2C3D4E5F6G7H8I'],
+  ['st.', `${hex(24)}.${hex(32)}.${hex(32)}`],
+  ['fio-u-', mixed(64)],
+  ['tfp_', `${mixed(44)}_${mixed(14)}`],
+  ['p8e-', mixed(32)],
+  ['A3-', 'ABC123-DEF456GHI78-JKL90-MNO12-PQR34'],
+  ['cmVmd', `Gtu${mixed(56)}`],
+  ['4b1d', mixed(38)],
+  ['A3TX', mixed(16).toUpperCase()],
+  ['bedrock-api-key-', `YmVkcm9jay5hbWF6b25hd3MuY29t${mixed(60)}`],
+  ['sc_', `${hex(10)}.${hex(5)}.acc-${hex(20)}.${mixed(40)}`],
+  ['dnkey-', `${mixed(26)}-${mixed(52)}`],
+  ['pat.', `${mixed(22)}.${mixed(24)}.${mixed(20)}`],
+  ['FLWSECK_TEST-', `${hex(32)}-X`],
+  ['fm1r_', mixed(100)],
+  ['fo1_', mixed(43)],
+  ['ico-', mixed(32)],
+  ['API-', mixed(26).toUpperCase()],
+  ['sm_pat_', mixed(16)],
+  ['rzp_live_', mixed(14)],
+  ['y0_', mixed(56)],
+  ['YC', mixed(38)],
+  ['s-s4t2ud-', hex(64)],
+  ['tk-us-', mixed(48)],
+  ['A'.repeat(22), `${mixed(40)}%2F${mixed(40)}`],
+  ['123456789012345678-', mixed(40)],
+  ['1000.', `${hex(32)}.${hex(32)}`],
+  [mixed(6), `_${mixed(29)}_mmk`],
+  ['s.', mixed(24)],
+  ['t1.', `${mixed(40)}.${mixed(86)}`],
+  ['00D', `${mixed(12)}!${mixed(96)}`],
+  ['3MVG9', mixed(85)],
+  ['signkey-', `prod-${hex(64)}`],
+  ['ak-', mixed(22)],
+  ['tskey-auth-', `${mixed(16)}-${mixed(32)}`],
+  ['hooks.zapier.com/hooks/', 'catch/1234567/ab2c3d4'],
+  ['secret-test-', `${mixed(36)}=`],
+  ['BBDC-', mixed(44)],
+  ['pk_', `1234567_${mixed(32).toUpperCase()}`],
+  ['pi_', `${mixed(24)}_secret_${mixed(25)}`],
+  ['sk_prod_', mixed(24)],
+  ...['apify_api', 'ramp_sec', 'rootly', 'ddp', 'zpka', 'rpa', 'bb_live', 'cfk'].map((name) => [
+    `${name}_`,
+    mixed(36),
+  ]),
+  ['LS0tLS1CRUdJTiB', `SU0E${mixed(60)}`],
+  ['ZXlKaGJHY2lPaU', mixed(60)],
   ['webhook.office.com/webhookb2/', `${mixed(36)}@${mixed(36)}/IncomingWebhook/${hex(32)}/${mixed(36)}`],
 ].map((pieces) => pieces.join(''))
 
@@ -121,6 +193,9 @@ const nearKeys = [
   'e2b_sandbox_template_created_at_2025_long, pa-configuration-of-the-project-x-in-2024-and-later',
   'duffel_live_stream_of_the_program_in_2024_and_later, jina_embeddings_v3_text_matching, fc-cache-2024',
   'st.session_state, sl.update.configuration, sha256~, v1.0-alpha, http://a//0b/c, cioppino, oy2',
+  `sdk-${uuid}-x, job-${uuid}, 4b1d${hex(38)}, t-${hex(40)}, live_streaming_of_the_conference_in_2024_x`,
+  'pk_live_, xoxb-your-token, sk-your-api-key-in-2024-goes-here, AKIAXXXXXXXXXXXXXXXX, s.replaceAllOccurrencesOf1()',
+  `ghp_${'x'.repeat(36)}, ak-toggle-container-element-1, API-DOCUMENTATION-2024`,
   'key-value-store-of-the-project, dp.pt.is-no-token, vcp_setting, glc_grafana, eu01xx',
 ]
 
@@ -136,6 +211,11 @@ const examples: Record<Kind, readonly string[]> = {
     'ada&#64;example.com',
     'ada＠example.com',
     'ａｄａ@example.com',
+    '"ada lovelace"@example.com',
+    'ada@[192.168.2.1]',
+    'ada@[IPv6:2001:db8::1]',
+    'ada%40%5BIPv6%3A2001%3Adb8%3A%3A1%5D',
+    'j%C3%B6rg%40b%C3%BCcher.example',
   ],
   phone: [
     '+49 30 1234567',
@@ -221,6 +301,8 @@ const examples: Record<Kind, readonly string[]> = {
   ],
   private_key: [
     '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----',
+    '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nMIIEow\n---- END SSH2 ENCRYPTED PRIVATE KEY ----',
+    '-----BEGIN PGP PRIVATE KEY BLOCK-----\nMIIEow\n-----END PGP PRIVATE KEY BLOCK-----',
     `PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 1\nAAAAI\nPrivate-MAC: ${hex(64)}`,
   ],
 }
@@ -278,6 +360,92 @@ test('every kind is found wherever it stands, and its marker says which it was',
   assert.equal(text('用户@例子.公司'), '[email]')
 })
 
+const random = 'k3J9x2Qw8Zr5Tn7Bv1Lm'
+const password = 'Tr0ub4dor&3'
+
+/** `#` stands for what is private. */
+const named: Partial<Record<Kind, readonly (readonly [secret: string, ...texts: string[]])[]>> = {
+  key: [
+    [
+      random,
+      'x-api-key: #',
+      'X-API-KEY: #',
+      "curl -H 'x-api-key: #' https://a.b",
+      'export OPENAI_KEY=#',
+      'Client(api_key="#", timeout=3)',
+      '{ apiKey: "#", region: "eu" }',
+      '**API key:** `#`',
+      '| API_KEY | # |',
+      'my api key is #',
+      'tool --api-key # --x',
+      '- name: API_KEY\n  value: #',
+      'ENCRYPTION_KEY_1 := `#`',
+      "SECRET_KEY_BASE ?= '#'",
+    ],
+    [`/${mixed(39)}`, 'aws_secret_access_key = #', 'SecretAccessKey   #'],
+    [`0x${hex(64)}`, 'PRIVATE_KEY=#'],
+  ],
+  token: [
+    [
+      random,
+      'Authorization: Token #',
+      'AUTHORIZATION: #',
+      'Authorization: SSWS #',
+      'Authorization: AWS4-HMAC-SHA256 SignedHeaders=host, Signature=#',
+      'PRIVATE-TOKEN: #',
+      '//registry.npmjs.org/:_authToken=#',
+      'var appToken: string = "#"',
+      'var appToken string = "#"',
+      '$appToken .= "#"',
+      '"appToken" => "#"',
+      'System.setProperty("APP_TOKEN", "#")',
+      '<appToken>\n    #\n</appToken>',
+      'mySecretString=#',
+      'creds = #',
+      'token=none&client_secret=#&x=1',
+    ],
+    [
+      password,
+      'DB_PASSWORD=#',
+      'password: #, thanks',
+      'The password is #',
+      "auth: { user: 'a', pass: '#' }",
+      'jdbc:sqlserver://h:1433;user=u;password=#;encrypt=true',
+      'Server=h;Uid=u;Pwd=#;',
+      '<add key="Password" value="#" />',
+      '<password>#</password>',
+      'machine h login ada password #',
+      'curl -u ada:# https://a.b',
+      'username=\\"a\\" password=\\"#\\"',
+    ],
+    ['123456', 'password=#'],
+    [mixed(600), 'AWS_SESSION_TOKEN=#', '"sessionToken": "#"'],
+    ['sid=31d4d96e407aad42; theme=dark', 'Cookie: #', 'Set-Cookie: #', "curl -H 'Cookie: #' https://a.b"],
+  ],
+}
+
+test('what only its name tells of is found by it, as far as it goes', () => {
+  const { json } = redactorOf()
+  for (const [kind, rows] of Object.entries(named)) {
+    for (const [secret, ...texts] of rows) {
+      for (const form of texts) {
+        const [before, after] = [form.replace('#', secret), form.replace('#', `[${kind}]`)]
+        assert.equal(text(before), after)
+        assert.equal(text(after), after, 'what was replaced stays')
+        const within = (value: string) => JSON.stringify({ args: JSON.stringify({ value }) })
+        assert.equal(json(within(before), 'inputs'), within(after))
+      }
+    }
+  }
+  for (const [of, kind] of [
+    [(value: string) => ({ headers: [['x-api-key', value]], n: 1 }), 'key'],
+    [(value: string) => ({ 'x-auth-token': [value] }), 'token'],
+    [(value: string) => [{ name: 'API_KEY', value }], 'key'],
+    [(value: string) => ({ headers: { Authorization: `Token ${value}` } }), 'token'],
+  ] as const)
+    assert.equal(json(JSON.stringify(of(random)), 'inputs'), JSON.stringify(of(`[${kind}]`)))
+})
+
 test('a kind that is not chosen stays', () => {
   const { text: only, counts } = redactorOf({ kinds: ['email'] })
   assert.equal(only('ada@example.com 4111111111111111'), '[email] 4111111111111111')
@@ -308,8 +476,28 @@ test('texts that only look like it stay as they are', () => {
     '4111.1111.1111.1112, 4111.1111.1111.1111.1, 4111.1111111111.11, 123456789:0aF9, 12:AA34, AccountKey=<key>',
     'http://localhost:8080/a@b, key = value, Bearer of news',
     ...nearKeys,
+    // Names whose values are no secrets, and values that stand for one.
+    `api_key=YOUR_API_KEY, x-api-key: $ANTHROPIC_API_KEY_2, api_key: <token1>, token: \${{ secrets.TOKEN2 }}, password="%PASS_1%"`,
+    `Authorization: Bearer \${API_KEY}, Authorization: Token YOUR_TOKEN, password=xxxx12, password: ********, sk-...`,
+    'api_key = os.environ["KEY_2"], apiKey: process.env.OPENAI_API_KEY_2, password = form.password2, token=self.token_v2',
+    'password: z.string().min(8), token: str | None = None, password VARCHAR(255), password must have 8 characters',
+    '"max_tokens": 4096, "total_tokens": 12345678, tokenizer: "cl100k_base", next_page_token: CAESBgoEMTIzNA1b2c3d4e5f',
+    'public_key = "9Cnzj4p4WGeKLs1Pt8QuKUpRKfFLfRYC9AIKjbJTWit", PublicKeyToken=b77a5c561934e089, cache_key=user:1234abcd5678ef, s3_key: ab12cd34ef56gh78',
+    `idempotency_key: ${uuid}, credentialsId: ${uuid}, {"key":"user12profile34abc"}, primary_key: user_12ab34cd56ef78`,
+    'secret: my-app-secret-2, arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbCdEf, secret_length = X25519.length',
+    'pwd: /home/user1/project2, Cookie: theme=dark, pass 1 of 2, tests pass: 1234567, auth: true, -u 1000:1000',
+    `pbkdf2(password: Uint8Array), x509Credential: CachedX509Token, thinking: '', signature: 'EqQBCkYIARgCIkDx', secret.startsWith1(), "pass": "要素に0より大きい$存在しません"`,
+    `postgres://user:password@host/db, https://u:\${PASSWORD_1}@host, amqp://u:<password1>@h, token = this?.#own.token2`,
+    'y = m@n.dot(z), x@w.to(device), q@k.transpose(-2, -1), pkg@1.0.0-beta.rc, f("a", "@example.com")',
   ]
   for (const value of harmless) assert.equal(text(value), value)
+  const { json } = redactorOf()
+  for (const value of [
+    { token: ' hello', logprob: -1 },
+    { type: 'secret', name: 'API_KEY2' },
+    ['token', 'abc1'],
+  ])
+    assert.equal(json(JSON.stringify(value), 'output'), JSON.stringify(value))
 })
 
 test('ids and hashes are never touched, and of numbers few are taken for a card', () => {
@@ -481,6 +669,18 @@ test('no text makes a search run away', async () => {
     '?sig=',
     'cGFz',
     'sk.eyJ',
+    'token=',
+    'token:a;',
+    'token      "',
+    `token:${'.'.repeat(500)}`,
+    `secret=${'A'.repeat(250)}${'a'.repeat(250)} `,
+    'cookie:==========',
+    'password,',
+    'key "',
+    'password\\n',
+    'cookie: a=',
+    '"a',
+    ' -u a:',
   ]
   for (const piece of hostile) {
     // A search that looks back over the text for each of its characters would take hours.
