@@ -73,7 +73,11 @@ export const checkText = (kind: string, check: Readonly<Record<string, unknown>>
       const value = check[name]
       if (value == null || value === false) return []
       const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-      return form === 'tick' ? label : `${label.replace(', a line each', '')}: ${text}`
+      if (form === 'tick') return label
+      const isWithin = /this (many|cost)/.test(label)
+      return isWithin
+        ? label.replace(/this (many|cost)/, text)
+        : `${label.replace(', a line each', '')}: ${text}`
     })
     .join('. ')
 
