@@ -102,11 +102,8 @@ export function Shell() {
   return (
     <>
       {successor.value && (
-        <p class="file-note newer-session" role="alert">
-          <span>
-            <strong>{successor.value.user}</strong> has signed in in another tab, which signed{' '}
-            <strong>{currentUser.value?.user}</strong> out here.
-          </span>
+        <p class="file-note" role="alert">
+          <strong>{successor.value.user}</strong> has signed in in another tab, which signed you out here.{' '}
           <button type="button" onClick={() => location.reload()}>
             Reload as {successor.value.user}
           </button>

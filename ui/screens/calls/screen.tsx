@@ -69,14 +69,14 @@ export function CallsScreen({ project }: { project: string }) {
   const hasFacets = facetsText === null ? isRoomy : facetsText === '1'
   const pinned = useMemo(() => pinnedIn(facetText), [facetText])
   useEffect(() => {
-    const onRoom = () => setRoomy(roomy.matches)
-    // Over the list they are only where they were opened there.
-    const onTight = () => tight.matches && setSearch({ facets: undefined })
-    roomy.addEventListener('change', onRoom)
-    tight.addEventListener('change', onTight)
+    const look = () => {
+      setRoomy(roomy.matches)
+      // Over the list they are only where they were opened there.
+      if (tight.matches) setSearch({ facets: undefined })
+    }
+    for (const room of [roomy, tight]) room.addEventListener('change', look)
     return () => {
-      roomy.removeEventListener('change', onRoom)
-      tight.removeEventListener('change', onTight)
+      for (const room of [roomy, tight]) room.removeEventListener('change', look)
     }
   }, [])
   const turnFacets = () => setSearch({ facets: hasFacets ? '0' : '1' })
