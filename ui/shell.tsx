@@ -65,9 +65,17 @@ const projectScreens = {
 }
 
 const lazyScreens: Partial<Record<Route['screen'], { preload(): void }>> = {
-  ...{ ...serverScreens, ...projectScreens, trace: TraceScreen, thread: ThreadScreen, agent: AgentScreen },
-  ...{ queue: QueueScreen, review: ReviewScreen, object: ObjectScreen, prompts: PromptsScreen },
-  ...{ calibration: CalibrationScreen, monitor: MonitorScreen },
+  ...serverScreens,
+  ...projectScreens,
+  trace: TraceScreen,
+  thread: ThreadScreen,
+  agent: AgentScreen,
+  calibration: CalibrationScreen,
+  monitor: MonitorScreen,
+  queue: QueueScreen,
+  review: ReviewScreen,
+  object: ObjectScreen,
+  prompts: PromptsScreen,
 }
 
 /** Loads the code of the current screen while the session is being checked. */

@@ -584,7 +584,7 @@ test('a monitor is made in the page; its page shows the mean, the lowest first, 
   const scores = page.getByRole('region', { name: 'Lowest of short passed' }).getByRole('row')
   assert.match((await scores.nth(1).textContent()) ?? '', /passedno/)
   await page.goto(`${served().address}${ui}/monitors`)
-  await page.getByRole('cell', { name: '50.0 % yes' }).waitFor()
+  await page.getByRole('cell', { name: '50.0 % yes' }).first().waitFor()
   await page.goBack()
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByRole('button', { name: 'Resume' }).waitFor()

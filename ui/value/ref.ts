@@ -56,6 +56,5 @@ export const objectRefOf = (project: string, name: string, version: string): str
 /** The class of an object in words: `StringPrompt` is a string prompt. */
 export const classText = (name: string): string =>
   name
-    .split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/)
-    .map((word, index) => (index > 0 && /^[A-Z][a-z]*$/.test(word) ? word.toLowerCase() : word))
-    .join(' ')
+    .replace(/(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])/g, ' $&')
+    .replace(/ [A-Z](?=[a-z ]|$)/g, (letter) => letter.toLowerCase())

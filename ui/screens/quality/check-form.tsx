@@ -74,10 +74,8 @@ export const checkText = (kind: string, check: Readonly<Record<string, unknown>>
       if (value == null || value === false) return []
       const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
       if (form === 'tick') return label
-      const isWithin = /this (many|cost)/.test(label)
-      return isWithin
-        ? label.replace(/this (many|cost)/, text)
-        : `${label.replace(', a line each', '')}: ${text}`
+      const within = label.replace(/this (many|cost)/, text)
+      return within === label ? `${label.replace(', a line each', '')}: ${text}` : within
     })
     .join('. ')
 
