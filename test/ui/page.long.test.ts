@@ -483,6 +483,15 @@ test('a tab says that somebody else has signed in in another one, and goes on on
   await page.locator('.who:has-text("bob")').waitFor()
   assert.equal(await told.count(), 0)
   assert.equal(new URL(page.url()).searchParams.get('q'), 'question')
+  // Whoever signs out of a tab that is told so leaves the others signed in.
+  await other.goto('about:blank')
+  await other.goto(link)
+  await other.locator('.who:has-text("alice")').waitFor()
+  await page.getByRole('button', { name: 'Reload as alice' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Key', { exact: true }).waitFor()
+  await other.getByRole('link', { name: 'Heddle' }).click()
+  await other.getByRole('link', { name: project }).waitFor()
 })
 
 test('new calls appear, and a scrolled list keeps its position', { skip }, async (t) => {

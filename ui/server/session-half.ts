@@ -45,7 +45,8 @@ export function sessionExpired(): void {
 
 /** Tabs that were open before are signed out as well. */
 export function endInAllTabs(): void {
-  channel.postMessage({ kind: 'over' } satisfies TabMessage)
+  // The session of another user goes on in its tabs.
+  if (successor.value === undefined) channel.postMessage({ kind: 'over' } satisfies TabMessage)
   sessionEnded()
 }
 
