@@ -10,7 +10,7 @@ import { currentUser, findSession, invitation } from './server/session.ts'
 import { isSignedIn } from './server/session-half.ts'
 import { preloadScreen, Shell } from './shell.tsx'
 
-const InvitedScreen = lazy(async () => (await import('./screens/sign-in/invited.tsx')).InvitedScreen)
+const InvitedScreen = lazy(async () => (await import('./screens/people/all.ts')).InvitedScreen)
 
 function Page() {
   const [failure, setFailure] = useState<Error>()

@@ -1,3 +1,4 @@
+import { createElement } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { base } from './base.ts'
 import type { Named } from './palette/names.ts'
@@ -19,44 +20,62 @@ import { ProjectsScreen } from './screens/projects/screen.tsx'
 import { homeOf, isCurrent, openClass, sectionsOf, serverLists } from './sections.ts'
 import { may } from './server/rights.ts'
 import { currentUser, signOut } from './server/session.ts'
+import { successor } from './server/session-half.ts'
 
 const TraceScreen = lazy(async () => (await import('./screens/trace/screen.tsx')).TraceScreen)
-const ThreadsScreen = lazy(async () => (await import('./screens/agents/all.ts')).ThreadsScreen)
 const ThreadScreen = lazy(async () => (await import('./screens/agents/all.ts')).ThreadScreen)
-const AgentsScreen = lazy(async () => (await import('./screens/agents/all.ts')).AgentsScreen)
 const AgentScreen = lazy(async () => (await import('./screens/agents/all.ts')).AgentScreen)
-const PlayScreen = lazy(async () => (await import('./screens/play/screen.tsx')).PlayScreen)
-const EngineScreen = lazy(async () => (await import('./screens/people/all.ts')).EngineScreen)
-const PeopleScreen = lazy(async () => (await import('./screens/people/all.ts')).PeopleScreen)
-const MeScreen = lazy(async () => (await import('./screens/people/all.ts')).MeScreen)
-const InvitationsScreen = lazy(async () => (await import('./screens/people/all.ts')).InvitationsScreen)
-const BudgetsScreen = lazy(async () => (await import('./screens/people/all.ts')).BudgetsScreen)
-const AuditScreen = lazy(async () => (await import('./screens/people/all.ts')).AuditScreen)
-const ChartsScreen = lazy(async () => (await import('./screens/charts/screen.tsx')).ChartsScreen)
-const SearchScreen = lazy(async () => (await import('./screens/search/screen.tsx')).SearchScreen)
-const SettingsScreen = lazy(async () => (await import('./screens/settings/screen.tsx')).SettingsScreen)
-const QualityScreen = lazy(async () => (await import('./screens/quality/screen.tsx')).QualityScreen)
-const EvalsScreen = lazy(async () => (await import('./screens/quality/screen.tsx')).EvalsScreen)
-const CompareScreen = lazy(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
-const QueuesScreen = lazy(async () => (await import('./screens/queues/all.ts')).QueuesScreen)
+const CalibrationScreen = lazy(async () => (await import('./screens/quality/all.ts')).CalibrationScreen)
+const MonitorScreen = lazy(async () => (await import('./screens/quality/all.ts')).MonitorScreen)
 const QueueScreen = lazy(async () => (await import('./screens/queues/all.ts')).QueueScreen)
 const ReviewScreen = lazy(async () => (await import('./screens/queues/all.ts')).ReviewScreen)
-const ObjectsScreen = lazy(async () => (await import('./screens/objects/all.ts')).ObjectsScreen)
 const PromptsScreen = lazy(async () => (await import('./screens/prompts/screen.tsx')).PromptsScreen)
 const ObjectScreen = lazy(async () => (await import('./screens/objects/all.ts')).ObjectScreen)
 
-/** Screens whose code is loaded on demand. */
+/** Screens that need nothing, and whose code is loaded on demand. */
+const serverScreens = {
+  play: lazy(async () => (await import('./screens/play/screen.tsx')).PlayScreen),
+  engine: lazy(async () => (await import('./screens/people/all.ts')).EngineScreen),
+  people: lazy(async () => (await import('./screens/people/all.ts')).PeopleScreen),
+  invitations: lazy(async () => (await import('./screens/people/all.ts')).InvitationsScreen),
+  budgets: lazy(async () => (await import('./screens/people/all.ts')).BudgetsScreen),
+  audit: lazy(async () => (await import('./screens/people/all.ts')).AuditScreen),
+  me: lazy(async () => (await import('./screens/people/all.ts')).MeScreen),
+}
+
+/** Screens that need only their project. */
+const projectScreens = {
+  threads: lazy(async () => (await import('./screens/agents/all.ts')).ThreadsScreen),
+  agents: lazy(async () => (await import('./screens/agents/all.ts')).AgentsScreen),
+  charts: lazy(async () => (await import('./screens/charts/screen.tsx')).ChartsScreen),
+  search: lazy(async () => (await import('./screens/search/screen.tsx')).SearchScreen),
+  evals: lazy(async () => (await import('./screens/quality/all.ts')).EvalsScreen),
+  newRun: lazy(async () => (await import('./screens/quality/all.ts')).NewRunScreen),
+  judges: lazy(async () => (await import('./screens/quality/all.ts')).JudgesScreen),
+  judge: lazy(async () => (await import('./screens/quality/all.ts')).JudgeScreen),
+  monitors: lazy(async () => (await import('./screens/quality/all.ts')).MonitorsScreen),
+  datasets: lazy(async () => (await import('./screens/quality/all.ts')).DatasetsScreen),
+  compare: lazy(async () => (await import('./screens/compare/screen.tsx')).CompareScreen),
+  queues: lazy(async () => (await import('./screens/queues/all.ts')).QueuesScreen),
+  objects: lazy(async () => (await import('./screens/objects/all.ts')).ObjectsScreen),
+  alerts: lazy(async () => (await import('./screens/settings/all.ts')).AlertsScreen),
+  endpoints: lazy(async () => (await import('./screens/settings/all.ts')).EndpointsScreen),
+  deliveries: lazy(async () => (await import('./screens/settings/all.ts')).DeliveriesScreen),
+  prices: lazy(async () => (await import('./screens/settings/all.ts')).PricesScreen),
+}
+
 const lazyScreens: Partial<Record<Route['screen'], { preload(): void }>> = {
-  ...{ trace: TraceScreen, play: PlayScreen, engine: EngineScreen, people: PeopleScreen, me: MeScreen },
-  ...{ charts: ChartsScreen, search: SearchScreen, evals: EvalsScreen, compare: CompareScreen },
-  ...{ newRun: QualityScreen, judges: QualityScreen, judge: QualityScreen },
-  ...{ monitors: QualityScreen, monitor: QualityScreen, datasets: QualityScreen },
-  ...{ queues: QueuesScreen, queue: QueueScreen, review: ReviewScreen },
-  ...{ objects: ObjectsScreen, object: ObjectScreen, prompts: PromptsScreen },
-  ...{ threads: ThreadsScreen, thread: ThreadScreen, agents: AgentsScreen, agent: AgentScreen },
-  ...{ invitations: InvitationsScreen, budgets: BudgetsScreen, audit: AuditScreen },
-  ...{ alerts: SettingsScreen, endpoints: SettingsScreen },
-  ...{ deliveries: SettingsScreen, prices: SettingsScreen },
+  ...serverScreens,
+  ...projectScreens,
+  trace: TraceScreen,
+  thread: ThreadScreen,
+  agent: AgentScreen,
+  calibration: CalibrationScreen,
+  monitor: MonitorScreen,
+  queue: QueueScreen,
+  review: ReviewScreen,
+  object: ObjectScreen,
+  prompts: PromptsScreen,
 }
 
 /** Loads the code of the current screen while the session is being checked. */
@@ -90,6 +109,14 @@ export function Shell() {
   useEffect(() => followHeading(recent), [])
   return (
     <>
+      {successor.value && (
+        <p class="file-note" role="alert">
+          <strong>{successor.value.user}</strong> has signed in in another tab, which signed you out here.{' '}
+          <button type="button" onClick={() => location.reload()}>
+            Reload as {successor.value.user}
+          </button>
+        </p>
+      )}
       <header class="top">
         <a class="brand" href={paths.projects}>
           <img src={`${base}/ui/icon.svg`} alt="" width="22" height="22" />
@@ -191,71 +218,33 @@ function useProject(here: Route): string | undefined {
   return last.current
 }
 
+/** The frame has the address as its key, so no screen outlasts its project. */
 function Screen({ here }: { here: Route }) {
   switch (here.screen) {
     case 'projects':
       return <ProjectsScreen />
     case 'calls':
-      return <CallsScreen key={here.project} project={here.project} />
+      return <CallsScreen project={here.project} />
     case 'trace':
-      return <TraceScreen key={here.trace} project={here.project} trace={here.trace} />
+      return <TraceScreen project={here.project} trace={here.trace} />
     case 'call':
       return <CallScreen project={here.project} call={here.call} />
-    case 'threads':
-      return <ThreadsScreen key={here.project} project={here.project} />
     case 'thread':
       return <ThreadScreen key={search.value.get('thread')} project={here.project} />
-    case 'agents':
-      return <AgentsScreen key={here.project} project={here.project} />
     case 'agent':
       return <AgentScreen key={search.value.get('agent')} project={here.project} />
-    case 'play':
-      return <PlayScreen />
-    case 'engine':
-      return <EngineScreen />
-    case 'people':
-      return <PeopleScreen />
-    case 'invitations':
-      return <InvitationsScreen />
-    case 'budgets':
-      return <BudgetsScreen />
-    case 'audit':
-      return <AuditScreen />
-    case 'alerts':
-    case 'endpoints':
-    case 'deliveries':
-    case 'prices':
-      return <SettingsScreen key={JSON.stringify(here)} here={here} />
-    case 'me':
-      return <MeScreen />
-    case 'charts':
-      return <ChartsScreen key={here.project} project={here.project} />
-    case 'search':
-      return <SearchScreen key={here.project} project={here.project} />
-    case 'evals':
-      return <EvalsScreen key={here.project} project={here.project} />
-    case 'compare':
-      return <CompareScreen key={here.project} project={here.project} />
-    case 'newRun':
-    case 'judges':
-    case 'judge':
-    case 'monitors':
     case 'calibration':
+      return <CalibrationScreen project={here.project} judge={here.judge} />
     case 'monitor':
-    case 'datasets':
-      return <QualityScreen key={JSON.stringify(here)} here={here} />
-    case 'queues':
-      return <QueuesScreen key={here.project} project={here.project} />
+      return <MonitorScreen project={here.project} monitor={here.monitor} />
     case 'queue':
-      return <QueueScreen key={here.queue} project={here.project} queue={here.queue} />
+      return <QueueScreen project={here.project} queue={here.queue} />
     case 'review':
-      return <ReviewScreen key={here.queue} project={here.project} queue={here.queue} />
-    case 'objects':
-      return <ObjectsScreen key={here.project} project={here.project} />
+      return <ReviewScreen project={here.project} queue={here.queue} />
     case 'object':
-      return <ObjectScreen key={here.object} project={here.project} object={here.object} />
+      return <ObjectScreen project={here.project} object={here.object} />
     case 'prompts':
-      return <PromptsScreen key={here.prompt ?? here.project} project={here.project} prompt={here.prompt} />
+      return <PromptsScreen project={here.project} prompt={here.prompt} />
     case 'nowhere':
       return (
         <main class="screen">
@@ -267,6 +256,10 @@ function Screen({ here }: { here: Route }) {
           </Empty>
         </main>
       )
+    default: {
+      if (!('project' in here)) return createElement(serverScreens[here.screen], {})
+      return createElement(projectScreens[here.screen], { project: here.project })
+    }
   }
 }
 

@@ -137,7 +137,15 @@ test('an admin adds and removes a role, and sets a limit, which the audit log ha
   await page.getByRole('button', { name: 'Roles gina' }).click()
   await page.getByLabel('Entity or project').fill('globex')
   await page.getByLabel('Role there').selectOption('editor')
+  const isAdded = Promise.withResolvers<void>()
+  await page.route('**/users/gina**', async (route) => {
+    await isAdded.promise
+    await route.continue()
+  })
   await page.getByRole('button', { name: 'Add', exact: true }).click()
+  // A role that is removed meanwhile would take the new one with it.
+  await page.getByRole('button', { name: `Remove ${project}` }).waitFor({ state: 'detached' })
+  isAdded.resolve()
   await page.getByRole('button', { name: `Remove ${project}` }).click()
   await page.getByRole('cell', { name: project, exact: true }).waitFor({ state: 'detached' })
   await page.getByLabel('Entity or project').fill('..')

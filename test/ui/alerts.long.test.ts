@@ -160,6 +160,33 @@ test('what was not delivered is shown with its answer, and sent again', { skip }
   await page.getByRole('button', { name: 'Replay dead gone' }).waitFor({ state: 'detached' })
 })
 
+test('an address is broken between its steps, and not inside a word', { skip }, async (t) => {
+  const url = 'https://hooks.example.com/services/of-the-desk/for-customers/of-the-shop?urgent=yes'
+  await served().post('/alert_endpoints', { project_id: project, name: 'far', url })
+  const { page } = await open(t, 'alerts/endpoints', narrow)
+  await page.setViewportSize({ width: 1024, height: 800 })
+  // What may be a secret is not shown.
+  const lines = await page
+    .getByRole('row', { name: 'far' })
+    .locator('.quality-why')
+    .evaluate((address) => {
+      const range = document.createRange()
+      return [...address.children].map((step) => {
+        range.selectNodeContents(step)
+        return [step.textContent, range.getClientRects().length]
+      })
+    })
+  assert.deepEqual(lines, [
+    ['https://', 1],
+    ['hooks.example.com/', 1],
+    ['services/', 1],
+    ['of-the-desk/', 1],
+    ['for-customers/', 1],
+    ['of-the-shop', 1],
+    ['?…', 1],
+  ])
+})
+
 test('a price is set for a million tokens, shown and removed', { skip }, async (t) => {
   const { page, problems } = await open(t, 'prices')
   await page.getByRole('button', { name: 'Set price' }).click()

@@ -63,6 +63,27 @@ test('behind the open facets the list keeps the width of the screen', { skip }, 
   assert.deepEqual(problems, [])
 })
 
+test('facets that were beside the list do not cover it once the window is narrow', { skip }, async (t) => {
+  const [wide, small] = [
+    { width: 1500, height: 700 },
+    { width: 800, height: 700 },
+  ]
+  const { page, problems } = await open(t, calls, { viewport: wide })
+  const facets = page.locator('.facets')
+  await facets.locator('.facet').first().waitFor()
+  await page.setViewportSize(small)
+  await facets.waitFor({ state: 'detached' })
+  await page.setViewportSize(wide)
+  await facets.waitFor()
+  await page.goto(`${served().address}${calls}?facets=1`)
+  await facets.waitFor()
+  await page.setViewportSize(small)
+  await facets.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Facets' }).click()
+  await facets.waitFor()
+  assert.deepEqual(problems, [])
+})
+
 test('at 1440 px the controls above the list are one row, above a filter with room for a query', {
   skip,
 }, async (t) => {

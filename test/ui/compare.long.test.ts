@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { noBrowser } from '../support/browser.ts'
 import { comparedRuns, runId } from '../support/compared-runs.ts'
 import { pageTests, writeCalls } from '../support/page-app.ts'
+import { until } from '../support/wait.ts'
 import { assertAccessible, narrow } from './accessible.ts'
 
 const skip = noBrowser
@@ -59,9 +60,21 @@ test('a comparison of three runs on a narrow screen has all of them', { skip }, 
     assert.equal(await page.locator('.compare-grid .grid-row').first().locator('> :visible').count(), 4)
     // They scroll inside the table, whose inputs stay.
     const grid = page.locator('.compare-grid')
+    const shade = () => grid.evaluate((element) => getComputedStyle(element).maskImage)
+    // Where they do not fit, a shade says so until the last is seen.
+    const isCut = await grid.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    assert.match(await shade(), isCut ? /gradient/ : /^none$/, `${width} px`)
     const input = page.locator('.compare-grid .cell-input').first()
+    // Questions that begin alike differ in what would be cut off on one line.
+    const lines = await input.evaluate((cell) => {
+      const range = document.createRange()
+      range.selectNodeContents(cell)
+      return new Set([...range.getClientRects()].map(({ top }) => top)).size
+    })
+    assert.ok(lines >= 2)
     const { x: left } = (await input.boundingBox()) as { x: number }
     await grid.evaluate((element) => element.scrollTo(element.scrollWidth, 0))
+    await until('the end has no shade', async () => (await shade()) === 'none')
     const last = (await page.locator('.grid-row .cell-run').nth(2).boundingBox()) as Box
     const first = (await input.boundingBox()) as Box
     assert.ok(last.x + last.width <= width + 1 && first.x >= 0 && first.x <= left)

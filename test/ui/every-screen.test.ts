@@ -141,6 +141,9 @@ function findLayoutFaults(): string[] {
     if (new Set(lefts).size > 1) found.push(`a form is ragged: ${form}: ${lefts}`)
   }
   for (const cell of document.querySelectorAll('main td')) {
+    const { display, verticalAlign } = getComputedStyle(cell)
+    if (display === 'table-cell' && verticalAlign === 'middle' && cell.clientHeight > 90 && isShown(cell))
+      found.push(`far below the top of its row: ${about(cell)}`)
     const { left } = cell.getBoundingClientRect()
     if (isShown(cell) && left + Number.parseFloat(getComputedStyle(cell).paddingLeft) < 8)
       found.push(`text at the edge of the screen: ${about(cell)}`)

@@ -223,3 +223,84 @@ test('no keyboard shortcut works while the user types', { skip }, async (t) => {
   }
   assert.deepEqual(problems, [])
 })
+
+/** Runs in the page: what has the focus, and how many sides of its ring are cut off by a box or the window. */
+function ringOfFocus(): { name: string; cut: number } | undefined {
+  const focused = document.activeElement
+  if (focused === null || focused === document.body) return undefined
+  const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(focused)
+  const name = `${focused.tagName} ${focused.ariaLabel ?? focused.textContent?.slice(0, 30)}`
+  if (outlineStyle === 'none') return { name, cut: 4 }
+  const reach = Number.parseFloat(outlineWidth) + Number.parseFloat(outlineOffset)
+  const ring = focused.getBoundingClientRect()
+  const seen = { left: 0, top: 0, right: innerWidth, bottom: innerHeight }
+  for (let box = focused.parentElement; box; box = box.parentElement) {
+    if (getComputedStyle(box).overflowX === 'visible') continue
+    const { left, top, right, bottom } = box.getBoundingClientRect()
+    seen.left = Math.max(seen.left, left)
+    seen.top = Math.max(seen.top, top)
+    seen.right = Math.min(seen.right, right)
+    seen.bottom = Math.min(seen.bottom, bottom)
+  }
+  const cut = [
+    seen.left - (ring.left - reach),
+    seen.top - (ring.top - reach),
+    ring.right + reach - seen.right,
+    ring.bottom + reach - seen.bottom,
+  ].filter((px) => px > 0.5)
+  return { name, cut: cut.length }
+}
+
+test('Tab goes through every control, and the ring around it is seen', { skip }, async (t) => {
+  const { page, problems } = await open(t, '/ui/', { viewport: { width: 1024, height: 800 } })
+  const found: string[] = []
+  for (const at of [
+    '/ui/',
+    '/ui/me',
+    `${path}/calls`,
+    `${path}/calls?peek=${idOf('chat', 3)}`,
+    `${path}/trace/${idOf('trace', 3)}`,
+    `${path}/charts`,
+    `${path}/agents`,
+    `${path}/evals`,
+    `${path}/datasets`,
+    `${path}/queues/${served().queue}`,
+    `${path}/data/capitals`,
+    '/ui/play?p=acme%2Fqa',
+  ]) {
+    await page.goto(`${served().address}${at}`)
+    await page.locator('main h1').waitFor({ state: 'attached' })
+    await page.waitForFunction(() => !document.querySelector('main :is(.skeleton, [aria-busy=true])'))
+    for (let pressed = 0; pressed < 80; pressed++) {
+      await page.keyboard.press('Tab')
+      const focus = await page.evaluate(ringOfFocus)
+      if (focus === undefined) break
+      // What is larger than its box is cut off where it is scrolled.
+      if (focus.cut > 1) found.push(`${at}: ${focus.name}: ${focus.cut} sides`)
+    }
+  }
+  assert.deepEqual(found, [])
+  assert.deepEqual(problems, [])
+})
+
+test('calls are sorted, and the filter is reached after what stands above it, with Tab alone', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await openCalls(t)
+  const isFocused = (name: string) =>
+    page.evaluate((wanted) => document.activeElement?.textContent === wanted, name)
+  await page.getByRole('button', { name: 'Live' }).focus()
+  await page.keyboard.press('Tab')
+  assert.equal(
+    await page.getByLabel('Filter', { exact: true }).evaluate((field) => field === document.activeElement),
+    true,
+  )
+  for (let pressed = 0; pressed < 8 && !(await isFocused('Latency')); pressed++)
+    await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page
+    .getByRole('columnheader', { name: 'Latency' })
+    .and(page.locator('[aria-sort=descending]'))
+    .waitFor()
+  assert.deepEqual(problems, [])
+})

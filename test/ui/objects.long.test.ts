@@ -47,6 +47,7 @@ const dataset = '/ui/acme/qa/data/capitals'
 test('objects are filtered by class and opened with the keyboard alone', { skip }, async (t) => {
   const { page, problems } = await open(t, objects)
   await page.getByRole('link', { name: 'brief' }).waitFor()
+  await page.getByRole('cell', { name: 'Messages prompt' }).waitFor()
   await page.getByRole('button', { name: 'Dataset 1' }).click()
   await page.getByRole('link', { name: 'brief' }).waitFor({ state: 'detached' })
   await page.keyboard.press('j')

@@ -455,6 +455,45 @@ test('seven tabs of one browser work, and share one session', { skip }, async (t
   for (const tab of context.pages()) await tab.getByLabel('Key', { exact: true }).waitFor()
 })
 
+test('a tab says that somebody else has signed in in another one, and goes on only as asked', {
+  skip,
+}, async (t) => {
+  const { address, link } = served()
+  const { page } = await open(t, `${calls}?q=question`)
+  const other = await page.context().newPage()
+  await other.goto(link)
+  await other.waitForSelector('header.top')
+  // The same user is not told, and goes on with the session that is new.
+  await page.reload()
+  await page.locator('.who:has-text("alice")').waitFor()
+  await other.goto('about:blank')
+  await other.goto(`${address}/ui/#key=${keys.bob}`)
+  await other.locator('.who:has-text("bob")').waitFor()
+  const told = page.getByRole('alert').filter({ hasText: 'bob has signed in in another tab' })
+  await told.waitFor()
+  // A refusal does not sign out, and a third tab does not make this one bob's.
+  await page.getByLabel('Roots only').uncheck()
+  await page.getByRole('button', { name: 'Try again' }).waitFor()
+  const third = await page.context().newPage()
+  await third.goto(`${address}/ui/`)
+  await third.locator('.who:has-text("bob")').waitFor()
+  await page.locator('.who:has-text("alice")').waitFor()
+  await assertAccessible(page)
+  await told.getByRole('button', { name: 'Reload as bob' }).click()
+  await page.locator('.who:has-text("bob")').waitFor()
+  assert.equal(await told.count(), 0)
+  assert.equal(new URL(page.url()).searchParams.get('q'), 'question')
+  // Whoever signs out of a tab that is told so leaves the others signed in.
+  await other.goto('about:blank')
+  await other.goto(link)
+  await other.locator('.who:has-text("alice")').waitFor()
+  await page.getByRole('button', { name: 'Reload as alice' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Key', { exact: true }).waitFor()
+  await other.getByRole('link', { name: 'Heddle' }).click()
+  await other.getByRole('link', { name: project }).waitFor()
+})
+
 test('new calls appear, and a scrolled list keeps its position', { skip }, async (t) => {
   const at = await servePageApp(t)
   const write = (index: number) => writeCalls(at, [chatCall(index, `Question ${index}?`, 'yes')])

@@ -154,7 +154,7 @@ test('every check of the server is a form, and what does not fit is said in word
     assert.deepEqual(withoutNothing(stored), { kind: name, ...check })
   }
   // The list says in the same words what each of them wants.
-  const asks = 'At least this many characters, or entries of a list: 4. At most this many'
+  const asks = 'At least 4 characters, or entries of a list. At most 9 characters, or entries of a list'
   await page.getByRole('row', { name: 'check-length' }).getByText(asks).waitFor()
   const texts = 'None of these texts: ["sorry"]. Upper and lower case are the same'
   await page.getByRole('row', { name: 'check-contains' }).getByText(texts).waitFor()
@@ -583,6 +583,9 @@ test('a monitor is made in the page; its page shows the mean, the lowest first, 
   await page.getByText(/^\d+ \w+ to \d+ \w+, UTC; from 0 % to 100 %$/).waitFor()
   const scores = page.getByRole('region', { name: 'Lowest of short passed' }).getByRole('row')
   assert.match((await scores.nth(1).textContent()) ?? '', /passedno/)
+  await page.goto(`${served().address}${ui}/monitors`)
+  await page.getByRole('cell', { name: '50.0 % yes' }).first().waitFor()
+  await page.goBack()
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByRole('button', { name: 'Resume' }).waitFor()
   await page.getByRole('button', { name: 'Delete' }).click()

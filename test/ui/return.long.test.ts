@@ -158,7 +158,7 @@ test('of two fields that change at once, a form keeps both', { skip }, async (t)
 
 test('a filter of runs says that it covers the newest alone, and loads the others', { skip }, async (t) => {
   const { page, problems } = await open(t, `/ui/${manyRuns}/evals?named=trials<2`)
-  await page.getByText('50 of the newest 50', { exact: true }).waitFor()
+  await page.getByText('50 of the newest 50 of 70', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Load all 70' }).click()
   await page.getByText('70 of 70', { exact: true }).waitFor()
   assert.equal(await page.getByRole('button', { name: 'Load all 70' }).count(), 0)

@@ -6,6 +6,7 @@ import { readUsers } from '../server/people.ts'
 import { readQueues } from '../server/queues.ts'
 import { may } from '../server/rights.ts'
 import { currentUser } from '../server/session.ts'
+import { classText } from '../value/ref.ts'
 import type { Named } from './names.ts'
 
 /** Objects that are found by their names: the newest. */
@@ -32,7 +33,7 @@ async function objects(project: string, signal: AbortSignal): Promise<Named[]> {
   const versions = await readVersions({ project, latestOnly: true, isOp: false, limit: maxObjects }, signal)
   return versions.map(({ object_id, base_object_class }) => ({
     text: object_id,
-    hint: (base_object_class ?? 'object').toLowerCase(),
+    hint: classText(base_object_class ?? 'object').toLowerCase(),
     path:
       base_object_class === 'Prompt' ? paths.prompts(project, object_id) : paths.object(project, object_id),
   }))

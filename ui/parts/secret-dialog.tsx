@@ -16,7 +16,10 @@ export function SecretDialog({ label, what, secret, onClose }: Props) {
       <div class="new-key">
         <p>Copy it now. It cannot be shown again.</p>
         <div class="command">
-          <pre tabIndex={0}>{secret}</pre>
+          {/* Whoever presses Enter twice does not close it before it is copied. */}
+          <pre tabIndex={0} autofocus>
+            {secret}
+          </pre>
           <CopyButton text={secret} label={`Copy ${what}`} />
         </div>
         <button type="button" class="main-button" onClick={onClose}>

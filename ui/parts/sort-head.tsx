@@ -32,7 +32,6 @@ export function SortHead({ label, field, sort, class: name, title, noOrder, besi
           type="button"
           class="quiet"
           data-file={() => label}
-          tabIndex={-1}
           onClick={() => setSearch({ sort: next(field, sort) ?? noOrder, ...beside })}
         >
           {label}

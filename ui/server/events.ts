@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import type { RecordEvent } from '../../src/operations/events/contract.ts'
 import { eventTexts, request } from './request.ts'
 import { may } from './rights.ts'
-import { isSignedIn } from './session-half.ts'
+import { isSignedIn, successor } from './session-half.ts'
 
 /** An event, or `resync` where it is not known what has changed and everything shown has to be read again. */
 export type LiveEvent = RecordEvent | 'resync'
@@ -85,6 +85,7 @@ export function openEvents(): void {
   }
   const isWanted = () =>
     isSignedIn.value === true &&
+    successor.value === undefined &&
     may('read') &&
     ('locks' in navigator || document.visibilityState === 'visible')
   const look = () => (isWanted() ? begin() : end())

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { base } from '../base.ts'
 import type { Grant } from './people.ts'
 import { requestJson } from './request.ts'
@@ -9,6 +9,7 @@ import {
   requestHalfFromTabs,
   sessionEnded,
   storeHalf,
+  successor,
 } from './session-half.ts'
 
 interface CurrentUser {
@@ -26,19 +27,36 @@ export const invitation = signal<string | undefined>(undefined)
 
 export const currentUser = signal<CurrentUser | undefined>(undefined)
 
+// Whoever signs in next may be somebody else.
+effect(() => {
+  if (isSignedIn.value === false) currentUser.value = undefined
+})
+
+/** Tells the other tabs who has signed in. */
+const signIns = new BroadcastChannel('heddle.sign-in')
+
+signIns.addEventListener('message', ({ data }: MessageEvent<{ user: string; half: string }>) => {
+  const user = currentUser.peek()?.user
+  if (user === data.user) storeHalf(data.half)
+  else if (user !== undefined) successor.value = data
+})
+
+// Once the tab is loaded again, it is theirs.
+addEventListener('pagehide', ({ persisted }) => {
+  if (!persisted && successor.value !== undefined) storeHalf(successor.value.half)
+})
+
 /** With a key, or with the ticket of an issuer. */
 export async function signIn(body: { key: string } | { ticket: string }): Promise<void> {
   const { half: given, ...me } = await requestJson<CurrentUser & { half: string }>('/ui/session', { body })
   currentUser.value = me
   storeHalf(given)
+  signIns.postMessage({ user: me.user, half: given })
 }
 
 export async function signOut(): Promise<void> {
   const ended = await requestJson<{ continue_at?: string }>('/ui/session', { method: 'DELETE' }).finally(
-    () => {
-      currentUser.value = undefined
-      endInAllTabs()
-    },
+    endInAllTabs,
   )
   // The issuer signs its user out as well, and leads back here.
   if (ended.continue_at !== undefined) location.assign(ended.continue_at)

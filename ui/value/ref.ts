@@ -52,3 +52,9 @@ export const threadRefOf = (project: string, thread: string): string =>
 
 export const objectRefOf = (project: string, name: string, version: string): string =>
   `weave:///${project}/object/${encodeURIComponent(name)}:${version}`
+
+/** The class of an object in words: `StringPrompt` is a string prompt. */
+export const classText = (name: string): string =>
+  name
+    .replace(/(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])/g, ' $&')
+    .replace(/ [A-Z](?=[a-z ]|$)/g, (letter) => letter.toLowerCase())

@@ -152,6 +152,7 @@ export const StatsAnswer = answer('An entry for each monitor that exists, in the
               .string()
               .nullable()
               .describe('The path of the number in the score; null if the score itself is the number.'),
+            is_boolean: z.boolean().describe('Whether all of them are true or false.'),
             count,
             mean: z.number().describe('True counts as 1, false as 0.'),
             min: z.number(),

@@ -1,16 +1,12 @@
-import { leavesOf } from '../../domain/evaluations/leaves.ts'
+import { leafKinds, leavesOf } from '../../domain/evaluations/leaves.ts'
 
-/** Statistics of the numbers that one scorer gave at one path. */
-interface Distribution {
+/** The numbers that one scorer gave at one path. */
+interface Numbers {
   scorer: string
   /** Null if the score itself is the number. */
   path: string | null
-  count: number
-  mean: number
-  min: number
-  max: number
-  /** Ten bars of equal width between min and max, or one bar if they are the same. */
-  histogram: { from: number; to: number; count: number }[]
+  is_boolean: boolean
+  values: number[]
 }
 
 const bars = 10
@@ -19,24 +15,24 @@ const maxPaths = 100
 
 /** Gathers the outputs of scorers. A boolean counts as 1 or 0; texts are ignored. */
 export function createDistributions() {
-  const numbers = new Map<string, { scorer: string; path: string | null; values: number[] }>()
+  const found = new Map<string, Numbers>()
   return {
     /** `output` is JSON. */
     add(scorer: string, output: string): void {
-      for (const { path, number } of leavesOf(`{"score":${output}}`)) {
-        if (number === null) continue
+      for (const { path, kind, number } of leavesOf(`{"score":${output}}`)) {
         const key = JSON.stringify([scorer, path])
-        const known = numbers.get(key)
-        if (known !== undefined) known.values.push(number)
-        else if (numbers.size < maxPaths) numbers.set(key, { scorer, path, values: [number] })
+        if (number === null || (found.size >= maxPaths && !found.has(key))) continue
+        const numbers = found.get(key) ?? { scorer, path, is_boolean: true, values: [] }
+        numbers.values.push(number)
+        numbers.is_boolean &&= kind === leafKinds.binary
+        found.set(key, numbers)
       }
     },
-    all: (): Distribution[] =>
-      [...numbers.values()].map(({ values, ...name }) => ({ ...name, ...summed(values) })),
+    all: () => [...found.values()].map(({ values, ...name }) => ({ ...name, ...summed(values) })),
   }
 }
 
-function summed(values: readonly number[]): Omit<Distribution, 'scorer' | 'path'> {
+function summed(values: readonly number[]) {
   let min = Number.POSITIVE_INFINITY
   let max = Number.NEGATIVE_INFINITY
   let mean = 0
@@ -49,7 +45,8 @@ function summed(values: readonly number[]): Omit<Distribution, 'scorer' | 'path'
   return { count: values.length, mean, min, max, histogram: histogramOf(values, min, max) }
 }
 
-function histogramOf(values: readonly number[], min: number, max: number): Distribution['histogram'] {
+/** Bars of equal width between min and max, or one bar if they are the same. */
+function histogramOf(values: readonly number[], min: number, max: number) {
   const width = (max - min) / bars
   if (!(width > 0 && Number.isFinite(width))) return [{ from: min, to: max, count: values.length }]
   const histogram = Array.from({ length: bars }, (_, index) => ({

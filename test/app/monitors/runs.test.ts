@@ -162,6 +162,7 @@ test('stats: means and histograms of scores, and skipped and failed calls with t
     a.path < b.path ? 1 : -1,
   )
   assert.deepEqual([passed.path, passed.count, passed.min, passed.max], ['passed', 3, 0, 1])
+  assert.deepEqual([passed.is_boolean, characters.is_boolean], [true, false])
   assert.ok(Math.abs(passed.mean - 2 / 3) < 1e-9)
   assert.deepEqual([characters.path, characters.mean, characters.max], ['length', 4, 10])
   const bars = characters.histogram.map(({ count }: { count: number }) => count)

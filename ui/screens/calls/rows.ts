@@ -17,10 +17,8 @@ import { UnreachableError } from '../../server/request.ts'
 
 export const pageSize = 100
 
-/** Shortest pause between reads of what has changed; reading takes at most a fifth of the time. */
+/** Shortest pause between reads of what has changed. */
 const restMs = 500
-/** The same while the server is away. */
-const awayMs = 2_000
 
 /** Beyond this many changed calls their ids are not kept, and everything shown is read again. */
 const mostPending = 1_000
@@ -49,13 +47,12 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
   const gone = signal<ReadonlySet<string>>(new Set())
   const traceSums = signal<ReadonlyMap<string, TraceSum>>(new Map())
   const isPaused = signal(false)
-  const { error, closing, closed, fail, guarded } = guardedReads()
+  const { error, closing, closed, guarded, following } = guardedReads()
   const asked = new Set<number>()
   let seen = { first: 0, last: -1 }
   let newest: string | undefined
   let freshIds = new Set<string>()
   let news = noNews()
-  let isDigesting = false
   const isByTime = view.sort.field === newestFirst.field && view.sort.direction === 'desc'
 
   /** Roots are often functions of a program, and what their traces used stands at the calls inside. */
@@ -167,27 +164,17 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     }
   }
 
-  async function digest(): Promise<void> {
-    if (isDigesting) return
-    isDigesting = true
-    while (!closed.aborted && !isPaused.value && (news.isUnknown || news.ids.size > 0)) {
-      const since = performance.now()
-      const taken = news
-      let rest = restMs
-      news = noNews()
-      try {
-        await (isAtRest() ? bringIn(taken) : keepInPlace(taken))
-      } catch (given) {
-        // The event stream does not tell of them again. It shows that the server is away.
-        if (given instanceof UnreachableError) {
-          news = bothNews(taken, news)
-          rest = awayMs
-        } else fail(given)
-      }
-      await new Promise((resolve) => setTimeout(resolve, Math.max(rest, 4 * (performance.now() - since))))
-    }
-    isDigesting = false
+  async function readNews(): Promise<void> {
+    const taken = news
+    news = noNews()
+    await (isAtRest() ? bringIn(taken) : keepInPlace(taken)).catch((reason: unknown) => {
+      // The event stream does not tell of them again.
+      if (reason instanceof UnreachableError) news = bothNews(taken, news)
+      throw reason
+    })
   }
+
+  const digest = following(() => !isPaused.value && (news.isUnknown || news.ids.size > 0), readNews, restMs)
 
   void guarded(begin)
 

@@ -1,5 +1,5 @@
 import { Fragment } from 'preact'
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Expression } from '../../../packages/filter/index.ts'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { ExportButton } from '../../export/button.tsx'
@@ -37,6 +37,8 @@ const CallDetail = lazy(async () => (await import('../../call/detail.tsx')).Call
 
 /** From this width on the facets are shown next to the list, unless the user has closed them. */
 const roomy = matchMedia('(min-width: 90rem)')
+/** Below this width they lie over the list, as in style/calls.css. */
+const tight = matchMedia('(width < 60rem)')
 
 /** All calls of a project, newest first, and next to them the call that is previewed. */
 export function CallsScreen({ project }: { project: string }) {
@@ -63,8 +65,20 @@ export function CallsScreen({ project }: { project: string }) {
     [meant, sortText, values.join(',')],
   )
   const [facetsText, facetText] = [asked.get('facets'), asked.get('facet')]
-  const hasFacets = facetsText === null ? roomy.matches : facetsText === '1'
+  const [isRoomy, setRoomy] = useState(roomy.matches)
+  const hasFacets = facetsText === null ? isRoomy : facetsText === '1'
   const pinned = useMemo(() => pinnedIn(facetText), [facetText])
+  useEffect(() => {
+    const look = () => {
+      setRoomy(roomy.matches)
+      // Over the list they are only where they were opened there.
+      if (tight.matches) setSearch({ facets: undefined })
+    }
+    for (const room of [roomy, tight]) room.addEventListener('change', look)
+    return () => {
+      for (const room of [roomy, tight]) room.removeEventListener('change', look)
+    }
+  }, [])
   const turnFacets = () => setSearch({ facets: hasFacets ? '0' : '1' })
 
   const scroller = useRef<HTMLDivElement>(null)

@@ -120,17 +120,6 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
     <main class={`screen compare ${open !== undefined ? 'has-row' : ''}`}>
       <div class="screen-head">
         <h1>Comparison</h1>
-        <RunBar
-          {...{ view, letters, names }}
-          counts={
-            new Map(
-              runs.map(({ evaluation_call_id, trial_count }) => [
-                evaluation_call_id,
-                `${countText(trial_count)} trials`,
-              ]),
-            )
-          }
-        />
         {ids.length === 1 && may('infer', project) && <RescoreLink {...{ project }} run={ids[0] as string} />}
         {side !== undefined && may('write', project) && <NewPairs {...{ compared, side, letters }} />}
         <ExportButton
@@ -141,6 +130,17 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             })
           }
           hasKey
+        />
+        <RunBar
+          {...{ view, letters, names }}
+          counts={
+            new Map(
+              runs.map(({ evaluation_call_id, trial_count }) => [
+                evaluation_call_id,
+                `${countText(trial_count)} trials`,
+              ]),
+            )
+          }
         />
       </div>
       <FilterLine {...{ view, sortOrder, field, fields, count }} />

@@ -92,7 +92,7 @@ export function EvalsScreen({ project }: { project: string }) {
         <span class="muted">
           {rows !== undefined &&
             rows.length > 0 &&
-            `${countText(shown.length)} of ${isOfLoaded ? 'the newest ' : ''}${countText(isOfLoaded ? rows.length : runs.total.value)}`}
+            `${countText(shown.length)} of ${isOfLoaded ? `the newest ${countText(rows.length)} of ` : ''}${countText(runs.total.value)}`}
           {scores.length < common.length && `, ${scores.length} of ${countText(common.length)} scores`}
         </span>
         {isOfLoaded && (

@@ -13,6 +13,7 @@ import { useLoading } from '../../server/loading.ts'
 import { deleteObject, type ObjectVersion, refOfCreated } from '../../server/objects.ts'
 import { existedUntilDeleted } from '../../server/request.ts'
 import { may } from '../../server/rights.ts'
+import { classText } from '../../value/ref.ts'
 import { countText, sizeText } from '../../value/units.ts'
 import { Difference } from './difference.tsx'
 import { ObjectValue } from './object-value.tsx'
@@ -56,7 +57,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
     <main class="screen object">
       <header class="object-head">
         <h1 dir="auto">{object}</h1>
-        <a href={back}>{shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}s</a>
+        <a href={back}>{classText(shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object'))}s</a>
         <VersionMarks version={shown} />
         <span class="muted">
           {tableOf(shown.val) === undefined && sizeText(shown.size_bytes)} by <bdi>{shown.svc_user_id}</bdi>{' '}

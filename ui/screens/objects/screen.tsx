@@ -9,6 +9,7 @@ import { paths } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { type ObjectVersion, readVersions } from '../../server/objects.ts'
 import { isForbidden } from '../../server/request.ts'
+import { classText } from '../../value/ref.ts'
 import { projectInAddress } from '../../value/shell.ts'
 import { countText, sizeText } from '../../value/units.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
@@ -87,7 +88,7 @@ export function ObjectsScreen({ project }: { project: string }) {
                 aria-pressed={name === chosen}
                 onClick={() => choose(name)}
               >
-                {name ?? 'All'} <span class="muted">{countText(count)}</span>
+                {classText(name ?? 'All')} <span class="muted">{countText(count)}</span>
               </button>
             ))}
           </div>
@@ -122,7 +123,9 @@ export function ObjectsScreen({ project }: { project: string }) {
                         {one.object_id}
                       </a>
                     </td>
-                    <td>{one.leaf_object_class ?? classOf(one)}</td>
+                    <td title={one.leaf_object_class ?? undefined}>
+                      {classText(one.leaf_object_class ?? classOf(one))}
+                    </td>
                     <td>
                       <VersionMarks version={one} />
                     </td>

@@ -13,7 +13,7 @@ export function GrantsDialog(props: { user: User; onChanged(): void; onClose(): 
   const [grants, setShown] = useState(user.grants)
   const [where, setWhere] = useState('')
   const [role, setRole] = useState<Grant['role']>('viewer')
-  const { failure, work } = useWork()
+  const { isWorking, failure, work } = useWork()
   const set = async (next: Grant[]) => {
     await setGrants(user.name, next)
     setShown(next)
@@ -36,8 +36,13 @@ export function GrantsDialog(props: { user: User; onChanged(): void; onClose(): 
             Where: ({ scope }) => (scope === '*' ? 'everything' : scope),
             Role: (grant) => roleTexts[grant.role],
           }}
+          // A change replaces all roles, so it waits for the last one.
           acts={(grant) => [
-            { name: 'Remove', of: grant.scope, run: () => set(grants.filter((other) => other !== grant)) },
+            !isWorking && {
+              name: 'Remove',
+              of: grant.scope,
+              run: () => work(() => set(grants.filter((other) => other !== grant))),
+            },
           ]}
           empty="No roles"
         />
@@ -55,7 +60,7 @@ export function GrantsDialog(props: { user: User; onChanged(): void; onClose(): 
             value={role}
             onChange={(next) => setRole(next)}
           />
-          <button type="submit" disabled={added.length === 0}>
+          <button type="submit" disabled={isWorking || added.length === 0}>
             Add
           </button>
         </form>

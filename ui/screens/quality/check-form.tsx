@@ -73,7 +73,9 @@ export const checkText = (kind: string, check: Readonly<Record<string, unknown>>
       const value = check[name]
       if (value == null || value === false) return []
       const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-      return form === 'tick' ? label : `${label.replace(', a line each', '')}: ${text}`
+      if (form === 'tick') return label
+      const within = label.replace(/this (many|cost)/, text)
+      return within === label ? `${label.replace(', a line each', '')}: ${text}` : within
     })
     .join('. ')
 

@@ -23,7 +23,7 @@ import { existedUntilDeleted, isForbidden, isMissing } from '../../server/reques
 import { may } from '../../server/rights.ts'
 import { readDirections } from '../../server/scorers.ts'
 import { directionOf } from '../../value/direction.ts'
-import { jsonNode, nodeAt } from '../../value/json-index.ts'
+import { jsonNode } from '../../value/json-index.ts'
 import { previewText } from '../../value/preview-text.ts'
 import { parseRef } from '../../value/ref.ts'
 import { ScoreValue } from '../../value/score-value.tsx'
@@ -62,9 +62,7 @@ async function readAll(project: string, id: string, signal: AbortSignal) {
     (stats?.scores ?? []).map(async (score) => {
       const isLowerBetter = directionOf(`scores.${score.scorer}.${score.path}`, stated) === 'lower'
       const rows = await readWorstScores(project, id, score, isLowerBetter, signal)
-      const path = score.path?.split('.') ?? []
-      const isYesNo = rows.every(({ output }) => kindAt(output, path) === 'boolean') && rows.length > 0
-      return { score, isLowerBetter, isYesNo, rows }
+      return { score, isLowerBetter, rows }
     }),
   )
   return { monitor, stats, byDay, worst, spent: await readSpent(project, id, starts[0] ?? 0, signal) }
@@ -169,14 +167,14 @@ export function MonitorScreen({ project, monitor: id }: { project: string; monit
               </p>
             </Empty>
           )}
-          {value.worst.map(({ score, isLowerBetter, isYesNo, rows }) => (
+          {value.worst.map(({ score, isLowerBetter, rows }) => (
             <section key={`${score.scorer} ${score.path}`} aria-label={nameOf(score)}>
               <h2>
                 {nameOf(score)}:{' '}
-                {isYesNo ? `yes in ${shareText(score.mean)}` : `mean ${numberText(score.mean)}`} of{' '}
+                {score.is_boolean ? `yes in ${shareText(score.mean)}` : `mean ${numberText(score.mean)}`} of{' '}
                 {countText(score.count)}
               </h2>
-              <MeansByDay byDay={value.byDay} {...{ score, isYesNo }} />
+              <MeansByDay byDay={value.byDay} score={score} />
               <PlainTable
                 label={`${isLowerBetter ? 'Highest' : 'Lowest'} of ${nameOf(score)}`}
                 columns={[isLowerBetter ? 'Highest first' : 'Lowest first', 'Score', 'Judged']}
@@ -241,15 +239,13 @@ type Score = MonitorStats['scores'][number]
 const nameOf = ({ scorer, path }: Pick<Score, 'scorer' | 'path'>) =>
   `${scorer} ${(path ?? '').replace(/(^|\.)value$/, '')}`.trim()
 
-const kindAt = (output: unknown, path: string[]) => nodeAt(jsonNode(JSON.stringify(output)), ...path)?.kind
-
 /** Days are those of UTC. */
 const dayText = (from: string) =>
   timeText(new Date(from.slice(0, 10).replaceAll('-', '/')), new Date(), 'day')
 
 /** A bar for the mean of each day, between the lowest and the highest score. */
-function MeansByDay({ byDay, score, isYesNo }: { byDay: readonly Day[]; score: Score; isYesNo: boolean }) {
-  const textOf = isYesNo ? shareText : numberText
+function MeansByDay({ byDay, score }: { byDay: readonly Day[]; score: Score }) {
+  const textOf = score.is_boolean ? shareText : numberText
   const means = byDay.map(({ from, stats }) => ({
     from,
     own: stats?.scores.find(({ scorer, path }) => scorer === score.scorer && path === score.path),

@@ -45,7 +45,11 @@ export function MonitorsScreen({ project }: { project: string }) {
           ),
           Judges: ({ scorers }) => scorers.map(({ scorer }) => parseRef(scorer)?.name ?? scorer).join(', '),
           Share: ({ sampling_rate }) => shareText(sampling_rate),
-          Mean: ({ stats }) => (stats?.scores[0] ? numberText(stats.scores[0].mean) : '–'),
+          Mean: ({ stats }) => {
+            const [score] = stats?.scores ?? []
+            if (score === undefined) return '–'
+            return score.is_boolean ? `${shareText(score.mean)} yes` : numberText(score.mean)
+          },
           Judged: ({ stats }) => countText(stats?.judged ?? 0),
           Skipped: ({ stats }) => countText(stats?.skipped ?? 0),
           Failed: ({ stats }) => (

@@ -104,7 +104,13 @@ export function EndpointsScreen({ project }: { project: string }) {
 const columns = {
   Name: ({ name }: Endpoint) => <span class="strong">{name}</span>,
   Kind: ({ format }: Endpoint) => formatTexts[format],
-  Address: ({ url }: Endpoint) => <span class="quality-text quality-why">{url}</span>,
+  Address: ({ url }: Endpoint) => (
+    <span class="quality-text quality-why">
+      {url.split(/(?<=\/)(?!\/)|(?=\?)/).map((step, index) => (
+        <span key={index}>{step}</span>
+      ))}
+    </span>
+  ),
   State: ({ active, stopped }: Endpoint) =>
     active ? 'on' : <span class={stopped ? 'problem' : 'muted'}>{stopped ?? 'paused'}</span>,
   Waiting: ({ pending }: Endpoint) => countText(pending),

@@ -3,14 +3,10 @@ import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { readCalls } from '../../server/calls.ts'
 import type { LiveEvent } from '../../server/events.ts'
 import { guardedReads } from '../../server/guarded-reads.ts'
-import { UnreachableError } from '../../server/request.ts'
 import { readThreadsNamed, readTurns, type Thread } from '../../server/threads.ts'
 import { contentOf, readTurnCalls, type TurnContent } from './turn-content.ts'
 
 const pageSize = 100
-
-/** Shortest pause between reads of what has changed; reading takes at most a fifth of the time. */
-const restMs = 1_000
 
 /** Turns whose calls are remembered, for the one after each. */
 const maxRemembered = 20
@@ -22,13 +18,12 @@ export function createTurns(project: string, thread: string) {
   const isAll = signal(false)
   /** Changes when something of the conversation may have changed. */
   const version = signal(0)
-  const { error, closing, closed, fail, guarded } = guardedReads()
+  const { error, closing, closed, guarded, following } = guardedReads()
   /** Where the last page that was read begins. */
   let lastPage: { after: string | undefined; offset: number } = { after: undefined, offset: 0 }
   let next: string | null = null
   let reading: Promise<void> | undefined
   let isStale = false
-  let isDigesting = false
   let changed = new Set<string>()
   const calls = new Map<string, ReturnType<typeof readTurnCalls>>()
 
@@ -56,6 +51,7 @@ export function createTurns(project: string, thread: string) {
   }
 
   async function readChanges(): Promise<void> {
+    isStale = false
     const ids = changed
     changed = new Set()
     // Before the new turns are shown, which read what they say anew.
@@ -75,22 +71,7 @@ export function createTurns(project: string, thread: string) {
     version.value++
   }
 
-  async function digest(): Promise<void> {
-    if (isDigesting) return
-    isDigesting = true
-    while (isStale && !closed.aborted) {
-      const since = performance.now()
-      isStale = false
-      try {
-        await readChanges()
-      } catch (reason) {
-        // The event stream shows when an unreachable server is back.
-        if (!(reason instanceof UnreachableError)) fail(reason)
-      }
-      await new Promise((resolve) => setTimeout(resolve, Math.max(restMs, 4 * (performance.now() - since))))
-    }
-    isDigesting = false
-  }
+  const digest = following(() => isStale, readChanges)
 
   function callsOf(turn: LightCall): ReturnType<typeof readTurnCalls> {
     const known = calls.get(turn.id)

@@ -1,7 +1,6 @@
 import { batch, signal } from '@preact/signals'
 import type { LiveEvent } from '../../server/events.ts'
 import { guardedReads } from '../../server/guarded-reads.ts'
-import { UnreachableError } from '../../server/request.ts'
 import {
   countThreadsAfter,
   latestFirst,
@@ -12,9 +11,6 @@ import {
 } from '../../server/threads.ts'
 
 const pageSize = 50
-
-/** Shortest pause between reads of what has changed; reading takes at most a fifth of the time. */
-const restMs = 1_000
 
 const maxFresh = 1_000
 
@@ -27,11 +23,10 @@ export function createThreadRows(view: ThreadsView, isAtRest: () => boolean) {
   const isAll = signal(false)
   const fresh = signal(0)
   const isPaused = signal(false)
-  const { error, closing, closed, fail } = guardedReads()
+  const { error, closing, closed, fail, following } = guardedReads()
   let offset = 0
   let isReading = false
   let isStale = false
-  let isDigesting = false
   let seen = { first: 0, last: 0 }
   /** The latest that was shown when the list was read. */
   let latest: string | undefined
@@ -75,22 +70,13 @@ export function createThreadRows(view: ThreadsView, isAtRest: () => boolean) {
     fresh.value = await countThreadsAfter(view, latest, maxFresh, closed)
   }
 
-  async function digest(): Promise<void> {
-    if (isDigesting) return
-    isDigesting = true
-    while (isStale && !closed.aborted && !isPaused.value) {
-      const since = performance.now()
+  const digest = following(
+    () => isStale && !isPaused.value,
+    () => {
       isStale = false
-      try {
-        await (isAtRest() ? begin() : updateInPlace())
-      } catch (reason) {
-        // The event stream shows when an unreachable server is back.
-        if (!(reason instanceof UnreachableError)) fail(reason)
-      }
-      await new Promise((resolve) => setTimeout(resolve, Math.max(restMs, 4 * (performance.now() - since))))
-    }
-    isDigesting = false
-  }
+      return isAtRest() ? begin() : updateInPlace()
+    },
+  )
 
   const reload = () => begin().catch(fail)
   void reload()
