@@ -49,17 +49,17 @@ export async function readCalibration(
   return { ...found.data, ref: objectRef(ref.scheme, project, 'object', version.object_id, version.digest) }
 }
 
-/** Those that questions name, by the index of the question. */
+/** Those that questions name, by the index of the question. Where questions have ids, fields are named by them. */
 export async function calibrationsOf(
   db: Reader,
   project: string,
-  questions: readonly { calibration?: string | null | undefined }[],
+  questions: readonly { id?: string; calibration?: string | null | undefined }[],
   path: string,
 ): Promise<Map<number, StoredCalibration>> {
   const found = new Map<number, StoredCalibration>()
-  for (const [index, { calibration }] of questions.entries()) {
+  for (const [index, { id = index, calibration }] of questions.entries()) {
     if (calibration == null) continue
-    found.set(index, await readCalibration(db, project, calibration, `${path}.${index}.calibration`))
+    found.set(index, await readCalibration(db, project, calibration, `${path}.${id}.calibration`))
   }
   return found
 }
