@@ -7,20 +7,25 @@ export interface Labelled {
   truth: number
 }
 
-/** p = softmax(a · logits), with b added for the first option. One or two numbers; 1 and 0 change nothing. */
+/** p = softmax(a · logits + shifts). 1 and 0 change nothing. */
 export interface CalibrationMap {
   a: number
+  /** The shift of the first option; of a predicate there is no other. */
   b: number
+  /** Of a choice or score, those of all options up to the last that has one. */
+  shifts?: number[] | undefined
 }
 
 export const identity: CalibrationMap = { a: 1, b: 0 }
 
-export function calibrated({ a, b }: CalibrationMap, probabilities: readonly number[]): number[] {
-  return sharesOf(logitsOf(probabilities).map((logit, option) => a * logit + (option === 0 ? b : 0)))
-}
+const scoresOf = ({ a, b, shifts = [b] }: CalibrationMap, logits: readonly number[]): number[] =>
+  logits.map((logit, option) => a * logit + (shifts[option] ?? 0))
+
+export const calibrated = (map: CalibrationMap, probabilities: readonly number[]): number[] =>
+  sharesOf(scoresOf(map, logitsOf(probabilities)))
 
 /**
- * How strongly a map is drawn to the identity: as if a had a deviation of 1/2 around 1, and b of 1 around 0. Otherwise few
+ * How strongly a map is drawn to the identity: as if a had a deviation of 1/2 around 1, and a shift of 1 around 0. Otherwise few
  * labels, or labels that the model tells apart without a fault, would lead to any certainty.
  */
 interface Penalty {
@@ -35,28 +40,38 @@ const maxSteps = 50
 
 /** Fewer labels tell nothing reliable about a map. */
 export const minLabels = 20
-const minLabelsOfBias = 50
-const minLabelsOfRarer = 10
+const minLabelsOfShifts = 50
+const minLabelsOfOption = 10
+/** More would cost more than they tell. */
+const maxShifts = 32
 
 /**
- * Whether the labels suffice for b: of a predicate that has 50 of them and 10 of the rarer answer. A choice has too many
- * options, and levels have an order that one option's b would break.
+ * The options whose shift the labels suffice for: with 50 of them, those that 10 say. Of a predicate both answers need 10,
+ * and yes alone is shifted.
  */
-export function isBiasFitted(labelled: readonly Labelled[], isPredicate: boolean): boolean {
-  if (!isPredicate || labelled.length < minLabelsOfBias) return false
-  const yes = labelled.filter(({ truth }) => truth === 0).length
-  return Math.min(yes, labelled.length - yes) >= minLabelsOfRarer
+export function shiftedOptions(labelled: readonly Labelled[], isPredicate: boolean): number[] {
+  if (labelled.length < minLabelsOfShifts) return []
+  const labels = Map.groupBy(labelled, ({ truth }) => truth)
+  const common = [...labels].filter(([, own]) => own.length >= minLabelsOfOption)
+  if (isPredicate) return common.length === 2 ? [0] : []
+  const options = common.toSorted(([, own], [, others]) => others.length - own.length)
+  return options.slice(0, maxShifts).map(([option]) => option)
 }
 
 /** Minimizes the log loss and the penalty: a convex function, by Newton's method with steps that never overshoot. */
 export async function fitted(
   labelled: readonly Labelled[],
-  { bias, penalty = usual }: { bias: boolean; penalty?: Penalty },
+  { shifted, penalty = usual }: { shifted: readonly number[]; penalty?: Penalty },
   pause: YieldToLoop,
 ): Promise<CalibrationMap> {
   const rows = labelled.map(({ probabilities, truth }) => ({ logits: logitsOf(probabilities), truth }))
-  async function cost(map: CalibrationMap): Promise<number> {
-    let sum = (penalty.a * (map.a - 1) ** 2 + penalty.b * map.b ** 2) / 2
+  const start = [1, ...shifted.map(() => 0)]
+  const weights = [penalty.a, ...shifted.map(() => penalty.b)]
+  const drawnBack = (values: readonly number[]) =>
+    values.map((value, index) => (weights[index] as number) * (value - (start[index] as number)))
+  async function cost(values: readonly number[]): Promise<number> {
+    let sum = dot(drawnBack(values), added(values, start, -1)) / 2
+    const map = mapOf(values, shifted)
     for (const { logits, truth } of rows) {
       sum += logLoss(logits, truth, map)
       const wait = pause()
@@ -64,65 +79,68 @@ export async function fitted(
     }
     return sum
   }
-  let map = identity
-  let before = await cost(map)
+  let values = start
+  let before = await cost(values)
   for (let step = 0; step < maxSteps; step++) {
-    const slope = { a: penalty.a * (map.a - 1), b: penalty.b * map.b }
-    const curve = { aa: penalty.a, ab: 0, bb: penalty.b }
+    let slope = drawnBack(values)
+    let curve = diagonal(weights)
+    const map = mapOf(values, shifted)
     for (const { logits, truth } of rows) {
-      const { mean, spread } = momentsOf(logits, map)
-      slope.a += mean.a - (logits[truth] as number)
-      slope.b += mean.b - (truth === 0 ? 1 : 0)
-      curve.aa += spread.aa
-      curve.ab += spread.ab
-      curve.bb += spread.bb
+      const { mean, spread } = momentsOf(logits, map, shifted)
+      const seen = [logits[truth] as number, ...shifted.map((option) => (option === truth ? 1 : 0))]
+      slope = added(slope, added(mean, seen, -1))
+      curve = addedRows(curve, spread)
       const wait = pause()
       if (wait) await wait
     }
-    if (!bias) [slope.b, curve.ab, curve.bb] = [0, 0, 1]
-    const determinant = curve.aa * curve.bb - curve.ab ** 2
-    if (!(determinant > 1e-12)) break
-    const move = {
-      a: (curve.bb * slope.a - curve.ab * slope.b) / determinant,
-      b: (curve.aa * slope.b - curve.ab * slope.a) / determinant,
-    }
+    const move = solved(curve, slope)
+    if (move === undefined) break
     let size = 1
-    let next = map
+    let next = values
     let after = before
     // A whole step may overshoot far from the minimum.
     for (; size > 1e-6; size /= 2) {
-      next = { a: Math.max(minSlope, map.a - size * move.a), b: map.b - size * move.b }
+      const [a = 1, ...shifts] = added(values, move, -size)
+      next = [Math.max(minSlope, a), ...shifts]
       after = await cost(next)
       if (after <= before) break
     }
     if (!(after < before - 1e-12)) break
-    map = next
+    values = next
     before = after
   }
-  return map
+  return mapOf(values, shifted)
 }
 
-function logLoss(logits: readonly number[], truth: number, { a, b }: CalibrationMap): number {
-  const scores = logits.map((logit, option) => a * logit + (option === 0 ? b : 0))
+/** Of the slope and the shifts of these options. */
+function mapOf([a = 1, ...values]: readonly number[], shifted: readonly number[]): CalibrationMap {
+  const shifts = new Array<number>(Math.max(0, ...shifted.map((option) => option + 1))).fill(0)
+  for (const [index, option] of shifted.entries()) shifts[option] = values[index] as number
+  const [b = 0] = shifts
+  return { a, b, ...(shifts.length > 1 && { shifts }) }
+}
+
+function logLoss(logits: readonly number[], truth: number, map: CalibrationMap): number {
+  const scores = scoresOf(map, logits)
   const max = Math.max(...scores)
   const total = sumOf(scores.map((score) => Math.exp(score - max)))
   return max + Math.log(total) - (scores[truth] as number)
 }
 
-interface Information {
-  aa: number
-  ab: number
-  bb: number
-}
-
-/** The mean and the covariance of what a and b are multiplied with, under the map: what one label tells about them. */
-function momentsOf(logits: readonly number[], { a, b }: CalibrationMap) {
-  const shares = sharesOf(logits.map((logit, option) => a * logit + (option === 0 ? b : 0)))
-  const first = shares[0] as number
-  const mean = { a: sumOf(shares.map((share, option) => share * (logits[option] as number))), b: first }
-  const aa = sumOf(shares.map((share, option) => share * ((logits[option] as number) - mean.a) ** 2))
-  const ab = first * ((logits[0] as number) - mean.a)
-  return { mean, spread: { aa, ab, bb: first * (1 - first) } satisfies Information }
+/** The mean and the covariance of what a and the shifts are multiplied with: what one label tells about them. */
+function momentsOf(logits: readonly number[], map: CalibrationMap, shifted: readonly number[]) {
+  const shares = sharesOf(scoresOf(map, logits))
+  const share = (option: number) => shares[option] as number
+  const mean = dot(shares, logits)
+  const ofShifts = shifted.map((option) => share(option) * ((logits[option] as number) - mean))
+  const spread: Matrix = [
+    [sumOf(shares.map((own, option) => own * ((logits[option] as number) - mean) ** 2)), ...ofShifts],
+    ...shifted.map((row, index) => [
+      ofShifts[index] as number,
+      ...shifted.map((column) => share(row) * ((row === column ? 1 : 0) - share(column))),
+    ]),
+  ]
+  return { mean: [mean, ...shifted.map(share)], spread }
 }
 
 /**
@@ -133,35 +151,29 @@ export async function mostTelling<Call extends { probabilities: readonly number[
   calls: readonly Call[],
   labelled: readonly Labelled[],
   map: CalibrationMap,
-  { bias, count }: { bias: boolean; count: number },
+  { shifted, count }: { shifted: readonly number[]; count: number },
   pause: YieldToLoop,
 ): Promise<Call[]> {
-  const known: Information = { aa: usual.a, ab: 0, bb: usual.b }
-  const add = ({ aa, ab, bb }: Information) => {
-    known.aa += aa
-    if (bias) [known.ab, known.bb] = [known.ab + ab, known.bb + bb]
-  }
-  for (const { probabilities } of labelled) {
-    add(momentsOf(logitsOf(probabilities), map).spread)
+  let known = diagonal([usual.a, ...shifted.map(() => usual.b)])
+  const told = ({ probabilities }: Pick<Call, 'probabilities'>) =>
+    momentsOf(logitsOf(probabilities), map, shifted).spread
+  for (const label of labelled) {
+    known = addedRows(known, told(label))
     await pause()
   }
-  const open: { call: Call; spread: Information }[] = []
+  const open: { call: Call; spread: Matrix }[] = []
   for (const call of calls) {
-    open.push({ call, spread: momentsOf(logitsOf(call.probabilities), map).spread })
+    open.push({ call, spread: told(call) })
     await pause()
   }
   const chosen: Call[] = []
   while (chosen.length < count && open.length > 0) {
-    const determinant = known.aa * known.bb - known.ab ** 2
-    const gainOf = ({ aa, ab, bb }: Information) =>
-      bias ? (known.bb * aa - 2 * known.ab * ab + known.aa * bb) / determinant : aa / known.aa
-    let best = 0
-    for (const [index, { spread }] of open.entries()) {
-      if (gainOf(spread) > gainOf((open[best] as (typeof open)[number]).spread)) best = index
-    }
+    const columns = diagonal(known.map(() => 1)).map((unit) => solved(known, unit) ?? unit)
+    const gains = open.map(({ spread }) => sumOf(spread.map((row, index) => dot(row, columns[index] ?? []))))
+    const best = gains.reduce((most, gain, index) => (gain > (gains[most] as number) ? index : most), 0)
     const [{ call, spread }] = open.splice(best, 1) as [(typeof open)[number]]
     chosen.push(call)
-    add(spread)
+    known = addedRows(known, spread)
     await pause()
   }
   return chosen
@@ -182,4 +194,30 @@ export function sharesOf(logits: readonly number[]): number[] {
   const weights = logits.map((logit) => Math.exp(logit - max))
   const sum = sumOf(weights)
   return weights.map((weight) => weight / sum)
+}
+
+type Matrix = number[][]
+
+const dot = (a: readonly number[], b: readonly number[]): number =>
+  sumOf(a.map((value, index) => value * (b[index] ?? 0)))
+
+const added = (a: readonly number[], b: readonly number[], times = 1): number[] =>
+  a.map((value, index) => value + times * (b[index] ?? 0))
+
+const addedRows = (a: Matrix, b: Matrix): Matrix => a.map((row, index) => added(row, b[index] ?? []))
+
+const diagonal = (values: readonly number[]): Matrix =>
+  values.map((value, row) => values.map((_, column) => (row === column ? value : 0)))
+
+/** Gauss and Jordan's method without a change of rows, which covariances do not need; undefined if one is singular. */
+function solved(matrix: Matrix, right: readonly number[]): number[] | undefined {
+  const rows = matrix.map((row, index) => [...row, right[index] as number])
+  for (const [at, own] of rows.entries()) {
+    const pivot = own[at] as number
+    if (!(pivot > 1e-12)) return undefined
+    for (const [other, row] of rows.entries()) {
+      if (other !== at) rows[other] = added(row, own, -(row[at] as number) / pivot)
+    }
+  }
+  return rows.map((row, at) => (row.at(-1) as number) / (row[at] as number))
 }

@@ -144,11 +144,11 @@ const maxLabelsOfRepeats = 100
 
 /**
  * What calls would have been given by maps that were fitted without them: the mean over several divisions into folds with
- * about as many of each answer. A map is never measured on its own labels; `bias` is that of the map of all.
+ * about as many of each answer. A map is never measured on its own labels; it has the shifts of the map of all.
  */
 export async function crossValidated(
   labelled: readonly Labelled[],
-  bias: boolean,
+  shifted: readonly number[],
   pause: YieldToLoop,
 ): Promise<Labelled[]> {
   const next = seededNumbers(labelled.length)
@@ -158,7 +158,7 @@ export async function crossValidated(
     const fold = foldsOf(labelled, next)
     for (let out = 0; out < folds; out++) {
       const rest = labelled.filter((_, index) => fold[index] !== out)
-      const map = await fitted(rest, { bias }, pause)
+      const map = await fitted(rest, { shifted }, pause)
       for (const [index, { probabilities }] of labelled.entries()) {
         if (fold[index] !== out) continue
         const sum = sums[index] as number[]

@@ -5,12 +5,15 @@ import { wrong } from '../../domain/refusals.ts'
 import { type CalibrationMap, calibrated, minSlope } from '../../domain/statistics/calibration.ts'
 import { isOf } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { maxChoices } from '../decisions/contract.ts'
 import { liveObject } from '../objects/read.ts'
 
 export const calibrationClass = 'Calibration'
 
 /** No fit comes near it. Anyone may store an object, and beyond it products overflow to what is no probability. */
 const maxFactor = 1e6
+
+const shift = z.number().min(-maxFactor).max(maxFactor)
 
 /** What a calibration is needed for: the map, and what it was fitted for. */
 const StoredCalibration = z.object({
@@ -19,7 +22,9 @@ const StoredCalibration = z.object({
   /** The digest of the judge's prompt. */
   prompt: z.string(),
   a: z.number().min(minSlope).max(maxFactor),
-  b: z.number().min(-maxFactor).max(maxFactor),
+  b: shift,
+  /** Calibrations that were fitted before choices had shifts have none. */
+  shifts: z.array(shift).max(maxChoices).optional(),
 })
 export type StoredCalibration = z.output<typeof StoredCalibration> & {
   /** Names its version, also where a request names the latest. */
