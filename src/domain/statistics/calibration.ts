@@ -5,6 +5,8 @@ import { sumOf } from './intervals.ts'
 export interface Labelled {
   probabilities: readonly number[]
   truth: number
+  /** Calls that share one of these are alike: of one thread, or with equal texts. */
+  kin?: readonly string[]
 }
 
 /** p = softmax(a · logits + shifts). 1 and 0 change nothing. */

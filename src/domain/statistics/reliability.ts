@@ -144,7 +144,7 @@ const maxLabelsOfRepeats = 100
 
 /**
  * What calls would have been given by maps that were fitted without them: the mean over several divisions into folds with
- * about as many of each answer. A map is never measured on its own labels; it has the shifts of the map of all.
+ * about as many of each answer, with calls that are alike in one. A map is never measured on its own labels; it has the shifts of the map of all.
  */
 export async function crossValidated(
   labelled: readonly Labelled[],
@@ -170,13 +170,44 @@ export async function crossValidated(
   return labelled.map(({ truth }, index) => ({ probabilities: sums[index] as number[], truth }))
 }
 
-/** The fold of each call: calls with the same answer, shuffled, take the folds in turns. */
-function foldsOf(labelled: readonly Labelled[], next: () => number): number[] {
-  const order = labelled.map(({ truth }, index) => ({ index, truth, at: next() }))
-  order.sort((a, b) => a.truth - b.truth || a.at - b.at)
+/**
+ * The fold of each call. Groups with the same answer, shuffled, take the fold with the fewest calls, so that calls on their
+ * own take the folds in turns.
+ */
+export function foldsOf(labelled: readonly Labelled[], next: () => number): number[] {
+  const groups = groupsOf(labelled).map((members) => ({
+    members,
+    truth: (labelled[members[0] as number] as Labelled).truth,
+    at: next(),
+  }))
+  groups.sort((a, b) => a.truth - b.truth || a.at - b.at)
   const fold = new Array<number>(labelled.length).fill(0)
-  for (const [position, { index }] of order.entries()) fold[index] = position % folds
+  const sizes = new Array<number>(folds).fill(0)
+  for (const { members } of groups) {
+    const smallest = sizes.indexOf(Math.min(...sizes))
+    sizes[smallest] = (sizes[smallest] as number) + members.length
+    for (const index of members) fold[index] = smallest
+  }
   return fold
+}
+
+/** Calls that are alike, also over others: a map that has seen one of them has seen the rest. */
+function groupsOf(labelled: readonly Labelled[]): number[][] {
+  const heads = labelled.map((_, index) => index)
+  const headOf = (index: number): number => {
+    let head = index
+    while (heads[head] !== head) head = heads[head] as number
+    return head
+  }
+  const first = new Map<string, number>()
+  for (const [index, { kin = [] }] of labelled.entries()) {
+    for (const key of kin) {
+      const other = first.get(key)
+      if (other === undefined) first.set(key, index)
+      else heads[headOf(index)] = headOf(other)
+    }
+  }
+  return [...Map.groupBy(heads.keys(), headOf).values()]
 }
 
 /** By how much the log loss of each call falls, in the mean; a calibration helps if even the lower end is above 0. */

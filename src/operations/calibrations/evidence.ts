@@ -4,7 +4,7 @@ import { wrong } from '../../domain/refusals.ts'
 import type { Labelled } from '../../domain/statistics/calibration.ts'
 import { sumOf } from '../../domain/statistics/intervals.ts'
 import type { BoundDatabase, Database } from '../../storage/database.ts'
-import { streamFeedbackOfType } from '../../storage/feedback/queries.ts'
+import { streamFeedbackOfType, streamKin } from '../../storage/feedback/queries.ts'
 import { maxChoices } from '../decisions/contract.ts'
 import { prefixes } from '../feedback/kinds.ts'
 import { readScorer } from '../monitors/bound-scorers.ts'
@@ -111,7 +111,8 @@ export async function evidenceOf(db: BoundDatabase, scope: Scope, body: ReportBo
     }
   }
   return {
-    ...{ question, categories, digest, decided, labelled, open },
+    ...{ question, categories, digest, decided, open },
+    labelled: await withKin(db, project, labelled),
     prompt: example.prompt,
     model: example.model,
     counts: {
@@ -119,6 +120,20 @@ export async function evidenceOf(db: BoundDatabase, scope: Scope, body: ReportBo
       other_digests: [...others].map(([digest, count]) => ({ digest, decisions: count })),
     },
   }
+}
+
+async function withKin(
+  db: BoundDatabase,
+  project: string,
+  labelled: readonly LabelledCall[],
+): Promise<LabelledCall[]> {
+  const ids = labelled.map(({ call_id }) => call_id)
+  const known = new Map<string, string[]>()
+  for await (const rows of streamKin(db, project, ids)) {
+    for (const { id, thread_id, twin } of rows)
+      known.set(id, [`text ${twin}`, ...(thread_id === null ? [] : [`thread ${thread_id}`])])
+  }
+  return labelled.map((call) => ({ ...call, kin: known.get(call.call_id) ?? [] }))
 }
 
 /** The newest decision about each call, the newest first. */

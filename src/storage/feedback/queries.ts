@@ -7,7 +7,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
-import { emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { emptySql, rawSql, type Sql, sql, textsIn } from '../sql/sql.ts'
 import { type BoundReader, boundTo, type LongReader, onlyRow } from '../transaction.ts'
 import {
   countFeedback,
@@ -128,6 +128,15 @@ export function streamFeedbackOfType(
     WHERE project_id = ${project} AND feedback_type = ${type} AND call_id IS NOT NULL AND ${db.dialect.cancellable}
     ORDER BY created_at DESC, id DESC LIMIT ${limit}`
   return db.stream<CallFeedback>(statement, { rows: 500 })
+}
+
+/** Of calls: their thread, and the first of those with the same inputs and output. */
+export function streamKin(db: BoundReader, project: string, calls: readonly string[]) {
+  return db.stream<{ id: string; thread_id: string | null; twin: string }>(
+    sql`SELECT id, nullif(thread_id, '') AS thread_id, min(id) OVER (PARTITION BY inputs, output) AS twin FROM calls
+      WHERE project_id = ${project} AND id IN (${textsIn(db.dialect, calls)}) AND ${db.dialect.cancellable}`,
+    { rows: 500 },
+  )
 }
 
 /** Feedback with the conversation that it is about. */

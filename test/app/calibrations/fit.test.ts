@@ -16,6 +16,20 @@ const asked = { scorer: 'manners', question: 'rude', labels: { annotation: 'verd
 const near = (actual: number, expected: number, within = 1e-9) =>
   assert.ok(Math.abs(actual - expected) <= within, `${actual} is not ${expected}`)
 
+for (const [what, fields] of [
+  ['of one thread', { thread_id: 'one' }],
+  ['with equal texts', { output: 'Hi' }],
+] as const) {
+  test(`calls ${what} do not vouch for a map that was fitted to others of them`, async (t) => {
+    const { post, label, decided } = await withDecidedCalls(t, 100, fields)
+    await label(decided.map(({ id, isRude }) => ({ id, value: isRude })))
+    const { status, json, text } = await post(`${url}/report`, asked)
+    assert.equal(status, 200, text)
+    assert.deepEqual([json.labels, json.helps], [100, false])
+    near(json.gain.value, 0)
+  })
+}
+
 test('a choice is calibrated with a shift of each option that has labels, also where it is asked', async (t) => {
   const { post, label, decided, app } = await withDecidedCalls(t, 200)
   const next = seededNumbers(5)

@@ -19,6 +19,7 @@ import {
   claimOf,
   crossValidated,
   errorOf,
+  foldsOf,
   gainOf,
   logLossOf,
   qualityOf,
@@ -290,6 +291,22 @@ test('the maps that are tried on other calls have a shift where the one of all l
   for (const { probabilities } of await crossValidated(items, shifted, pause)) {
     assert.ok((probabilities[0] ?? 0) > 0.55, `${probabilities}`)
   }
+})
+
+test('calls that are alike, also over others, are in one fold; others spread each answer over the folds', () => {
+  const items = simulated(100, 9, identity).map((item, n) => ({
+    ...item,
+    kin: [`text ${n % 50}`, ...(n < 6 ? ['thread'] : [])],
+  }))
+  const fold = foldsOf(items, seededNumbers(1))
+  for (const [index, own] of fold.entries()) assert.equal(own, fold[index % 50])
+  assert.equal(new Set(fold.slice(0, 6)).size, 1)
+  const alone = simulated(100, 9, identity)
+  const foldOf = foldsOf(alone, seededNumbers(1))
+  const yesIn = [0, 1, 2, 3, 4].map(
+    (at) => alone.filter(({ truth }, n) => truth === 0 && foldOf[n] === at).length,
+  )
+  assert.ok(Math.max(...yesIn) - Math.min(...yesIn) <= 1, `${yesIn}`)
 })
 
 test('bins have equally many claims, ten at least, and the share that was right with its interval', async () => {
