@@ -69,49 +69,38 @@ export async function fitted(
   const rows = labelled.map(({ probabilities, truth }) => ({ logits: logitsOf(probabilities), truth }))
   const start = [1, ...shifted.map(() => 0)]
   const weights = [penalty.a, ...shifted.map(() => penalty.b)]
-  const drawnBack = (values: readonly number[]) =>
-    values.map((value, index) => (weights[index] as number) * (value - (start[index] as number)))
-  async function cost(values: readonly number[]): Promise<number> {
-    let sum = dot(drawnBack(values), added(values, start, -1)) / 2
+  async function tried(values: readonly number[]) {
     const map = mapOf(values, shifted)
-    for (const { logits, truth } of rows) {
-      sum += logLoss(logits, truth, map)
-      const wait = pause()
-      if (wait) await wait
-    }
-    return sum
-  }
-  let values = start
-  let before = await cost(values)
-  for (let step = 0; step < maxSteps; step++) {
-    let slope = drawnBack(values)
+    const moved = added(values, start, -1)
+    let slope = moved.map((own, index) => own * (weights[index] as number))
+    let cost = dot(slope, moved) / 2
     let curve = diagonal(weights)
-    const map = mapOf(values, shifted)
     for (const { logits, truth } of rows) {
       const { mean, spread } = momentsOf(logits, map, shifted)
       const seen = [logits[truth] as number, ...shifted.map((option) => (option === truth ? 1 : 0))]
+      cost += logLoss(logits, truth, map)
       slope = added(slope, added(mean, seen, -1))
       curve = addedRows(curve, spread)
       const wait = pause()
       if (wait) await wait
     }
-    const move = solved(curve, slope)
-    if (move === undefined) break
-    let size = 1
-    let next = values
-    let after = before
-    // A whole step may overshoot far from the minimum.
-    for (; size > 1e-6; size /= 2) {
-      const [a = 1, ...shifts] = added(values, move, -size)
-      next = [Math.max(minSlope, a), ...shifts]
-      after = await cost(next)
-      if (after <= before) break
-    }
-    if (!(after < before - 1e-12)) break
-    values = next
-    before = after
+    return { values, cost, slope, curve }
   }
-  return mapOf(values, shifted)
+  let best = await tried(start)
+  for (let step = 0; step < maxSteps; step++) {
+    const move = solved(best.curve, best.slope)
+    if (move === undefined) break
+    let next = best
+    // A whole step may overshoot far from the minimum.
+    for (let size = 1; size > 1e-6; size /= 2) {
+      const [a = 1, ...shifts] = added(best.values, move, -size)
+      next = await tried([Math.max(minSlope, a), ...shifts])
+      if (next.cost <= best.cost) break
+    }
+    if (!(next.cost < best.cost - 1e-12)) break
+    best = next
+  }
+  return mapOf(best.values, shifted)
 }
 
 /** Of the slope and the shifts of these options. */
