@@ -1,12 +1,12 @@
-import type { YieldToLoop } from '../../../packages/waiting/index.ts'
+import { inSteps, type YieldToLoop } from '../../../packages/waiting/index.ts'
 import { sumOf } from './intervals.ts'
 
 /** What a model said about a call, and which option is right. Of a predicate, yes is the first of two options. */
 export interface Labelled {
   probabilities: readonly number[]
   truth: number
-  /** Calls that share one of these are alike: of one thread, or with equal texts. */
-  kin?: readonly string[]
+  /** The same of calls that are alike: of one thread, or with equal texts. */
+  kin?: string
 }
 
 /** p = softmax(a · logits + shifts). 1 and 0 change nothing. */
@@ -27,8 +27,8 @@ export const calibrated = (map: CalibrationMap, probabilities: readonly number[]
   sharesOf(scoresOf(map, logitsOf(probabilities)))
 
 /**
- * How strongly a map is drawn to the identity: as if a had a deviation of 1/2 around 1, and a shift of 1 around 0. Otherwise few
- * labels, or labels that the model tells apart without a fault, would lead to any certainty.
+ * How strongly a map is drawn to the identity: as if a had a deviation of 1/2 around 1, and a shift of 1 around 0. Otherwise
+ * few labels, or labels that the model tells apart without a fault, would lead to any certainty.
  */
 interface Penalty {
   a: number
@@ -36,9 +36,16 @@ interface Penalty {
 }
 const usual: Penalty = { a: 4, b: 1 }
 
+/** Of more than two, shifts have a deviation of 1/4: where none is needed, any number costs at most 0.01 of log loss. */
+const ofOptions: Penalty = { a: 4, b: 16 }
+
+const weightsOf = ({ a, b }: Penalty, shifted: readonly number[]) => [a, ...shifted.map(() => b)]
+
 /** A smaller slope says that the probabilities carry no information, and must not reverse them. */
 export const minSlope = 0.01
 const maxSteps = 50
+/** Of the cost: less is the noise of its sum. */
+const minGain = 1e-9
 
 /** Fewer labels tell nothing reliable about a map. */
 export const minLabels = 20
@@ -63,75 +70,75 @@ export function shiftedOptions(labelled: readonly Labelled[], isPredicate: boole
 /** Minimizes the log loss and the penalty: a convex function, by Newton's method with steps that never overshoot. */
 export async function fitted(
   labelled: readonly Labelled[],
-  { shifted, penalty = usual }: { shifted: readonly number[]; penalty?: Penalty },
+  { shifted, penalty }: { shifted: readonly number[]; penalty?: Penalty },
   pause: YieldToLoop,
 ): Promise<CalibrationMap> {
-  const rows = labelled.map(({ probabilities, truth }) => ({ logits: logitsOf(probabilities), truth }))
-  const start = [1, ...shifted.map(() => 0)]
-  const weights = [penalty.a, ...shifted.map(() => penalty.b)]
-  async function tried(values: readonly number[]) {
-    const map = mapOf(values, shifted)
-    const moved = added(values, start, -1)
-    let slope = moved.map((own, index) => own * (weights[index] as number))
+  const rows: { logits: number[]; truth: number }[] = []
+  const addRow = ({ probabilities, truth }: Labelled) =>
+    void rows.push({ logits: logitsOf(probabilities), truth })
+  await inSteps(labelled, addRow, pause)
+  const isOfTwo = labelled[0]?.probabilities.length === 2
+  const weights = weightsOf(penalty ?? (isOfTwo ? usual : ofOptions), shifted)
+  async function tried([a = 1, ...shifts]: readonly number[]) {
+    const map = mapOf(a, shifts, shifted)
+    const moved = [a - 1, ...shifts]
+    let slope = moved.map((value, index) => value * (weights[index] as number))
     let cost = dot(slope, moved) / 2
-    let curve = diagonal(weights)
-    for (const { logits, truth } of rows) {
-      const { mean, spread } = momentsOf(logits, map, shifted)
+    const curve = diagonal(weights)
+    const addLabel = ({ logits, truth }: (typeof rows)[number]) => {
+      const shares = sharesOf(scoresOf(map, logits))
       const seen = [logits[truth] as number, ...shifted.map((option) => (option === truth ? 1 : 0))]
-      cost += logLoss(logits, truth, map)
-      slope = added(slope, added(mean, seen, -1))
-      curve = addedRows(curve, spread)
-      const wait = pause()
-      if (wait) await wait
+      cost -= Math.log(shares[truth] as number)
+      slope = added(slope, added(addSpread(curve, logits, shares, shifted), seen, -1))
     }
-    return { values, cost, slope, curve }
+    await inSteps(rows, addLabel, pause)
+    return { values: [a, ...shifts], map, cost, slope, curve }
   }
-  let best = await tried(start)
+  let best = await tried([1, ...shifted.map(() => 0)])
   for (let step = 0; step < maxSteps; step++) {
     const move = solved(best.curve, best.slope)
-    if (move === undefined) break
     let next = best
     // A whole step may overshoot far from the minimum.
     for (let size = 1; size > 1e-6; size /= 2) {
       const [a = 1, ...shifts] = added(best.values, move, -size)
       next = await tried([Math.max(minSlope, a), ...shifts])
-      if (next.cost <= best.cost) break
+      if (next.cost <= best.cost + minGain) break
     }
-    if (!(next.cost < best.cost - 1e-12)) break
+    const gain = best.cost - next.cost
     best = next
+    if (!(gain > minGain)) break
   }
-  return mapOf(best.values, shifted)
+  return best.map
 }
 
-/** Of the slope and the shifts of these options. */
-function mapOf([a = 1, ...values]: readonly number[], shifted: readonly number[]): CalibrationMap {
-  const shifts = new Array<number>(Math.max(0, ...shifted.map((option) => option + 1))).fill(0)
-  for (const [index, option] of shifted.entries()) shifts[option] = values[index] as number
-  const [b = 0] = shifts
-  return { a, b, ...(shifts.length > 1 && { shifts }) }
+/** `values` are the shifts of these options. */
+function mapOf(a: number, values: readonly number[], shifted: readonly number[]): CalibrationMap {
+  const count = Math.max(0, ...shifted) + 1
+  const shifts = Array.from({ length: count }, (_, option) => values[shifted.indexOf(option)] ?? 0)
+  return { a, b: shifts[0] as number, ...(count > 1 && { shifts }) }
 }
 
-function logLoss(logits: readonly number[], truth: number, map: CalibrationMap): number {
-  const scores = scoresOf(map, logits)
-  const max = Math.max(...scores)
-  const total = sumOf(scores.map((score) => Math.exp(score - max)))
-  return max + Math.log(total) - (scores[truth] as number)
-}
-
-/** The mean and the covariance of what a and the shifts are multiplied with: what one label tells about them. */
-function momentsOf(logits: readonly number[], map: CalibrationMap, shifted: readonly number[]) {
-  const shares = sharesOf(scoresOf(map, logits))
-  const share = (option: number) => shares[option] as number
-  const mean = dot(shares, logits)
-  const ofShifts = shifted.map((option) => share(option) * ((logits[option] as number) - mean))
-  const spread: Matrix = [
-    [sumOf(shares.map((own, option) => own * ((logits[option] as number) - mean) ** 2)), ...ofShifts],
-    ...shifted.map((row, index) => [
-      ofShifts[index] as number,
-      ...shifted.map((column) => share(row) * ((row === column ? 1 : 0) - share(column))),
-    ]),
-  ]
-  return { mean: [mean, ...shifted.map(share)], spread }
+/**
+ * Adds the covariance of what a and the shifts are multiplied with, which is what one label tells about them, and returns
+ * their mean.
+ */
+function addSpread(
+  sum: Matrix,
+  logits: readonly number[],
+  shares: readonly number[],
+  shifted: readonly number[],
+): number[] {
+  const weighted = shares.map((share, option) => share * (logits[option] as number))
+  const mean = [sumOf(weighted), ...shifted.map((option) => shares[option] as number)]
+  const products = [dot(weighted, logits), ...shifted.map((option) => weighted[option] as number)]
+  for (const [index, row] of sum.entries()) {
+    const own = mean[index] as number
+    for (let other = 0; other < row.length; other++) {
+      const product = index * other === 0 ? products[index + other] : index === other ? own : 0
+      row[other] = (row[other] as number) + (product as number) - own * (mean[other] as number)
+    }
+  }
+  return mean
 }
 
 /**
@@ -145,26 +152,24 @@ export async function mostTelling<Call extends { probabilities: readonly number[
   { shifted, count }: { shifted: readonly number[]; count: number },
   pause: YieldToLoop,
 ): Promise<Call[]> {
-  let known = diagonal([usual.a, ...shifted.map(() => usual.b)])
-  const told = ({ probabilities }: Pick<Call, 'probabilities'>) =>
-    momentsOf(logitsOf(probabilities), map, shifted).spread
-  for (const label of labelled) {
-    known = addedRows(known, told(label))
-    await pause()
+  const known = diagonal(weightsOf(usual, shifted))
+  const none = diagonal(known.map(() => 0))
+  const tell = (sum: Matrix, { probabilities }: Pick<Call, 'probabilities'>) => {
+    const logits = logitsOf(probabilities)
+    addSpread(sum, logits, sharesOf(scoresOf(map, logits)), shifted)
+    return sum
   }
+  await inSteps(labelled, (label) => void tell(known, label), pause)
   const open: { call: Call; spread: Matrix }[] = []
-  for (const call of calls) {
-    open.push({ call, spread: told(call) })
-    await pause()
-  }
+  await inSteps(calls, (call) => void open.push({ call, spread: tell(structuredClone(none), call) }), pause)
   const chosen: Call[] = []
   while (chosen.length < count && open.length > 0) {
-    const columns = diagonal(known.map(() => 1)).map((unit) => solved(known, unit) ?? unit)
+    const columns = diagonal(known.map(() => 1)).map((unit) => solved(known, unit))
     const gains = open.map(({ spread }) => sumOf(spread.map((row, index) => dot(row, columns[index] ?? []))))
     const best = gains.reduce((most, gain, index) => (gain > (gains[most] as number) ? index : most), 0)
-    const [{ call, spread }] = open.splice(best, 1) as [(typeof open)[number]]
+    const [{ call }] = open.splice(best, 1) as [(typeof open)[number]]
     chosen.push(call)
-    known = addedRows(known, spread)
+    tell(known, call)
     await pause()
   }
   return chosen
@@ -190,24 +195,20 @@ export function sharesOf(logits: readonly number[]): number[] {
 type Matrix = number[][]
 
 const dot = (a: readonly number[], b: readonly number[]): number =>
-  sumOf(a.map((value, index) => value * (b[index] ?? 0)))
+  a.reduce((sum, value, index) => sum + value * (b[index] as number), 0)
 
 const added = (a: readonly number[], b: readonly number[], times = 1): number[] =>
-  a.map((value, index) => value + times * (b[index] ?? 0))
-
-const addedRows = (a: Matrix, b: Matrix): Matrix => a.map((row, index) => added(row, b[index] ?? []))
+  a.map((value, index) => value + times * (b[index] as number))
 
 const diagonal = (values: readonly number[]): Matrix =>
   values.map((value, row) => values.map((_, column) => (row === column ? value : 0)))
 
-/** Gauss and Jordan's method without a change of rows, which covariances do not need; undefined if one is singular. */
-function solved(matrix: Matrix, right: readonly number[]): number[] | undefined {
+/** Gauss and Jordan's method without a change of rows, which covariances do not need; a penalty keeps them regular. */
+function solved(matrix: Matrix, right: readonly number[]): number[] {
   const rows = matrix.map((row, index) => [...row, right[index] as number])
   for (const [at, own] of rows.entries()) {
-    const pivot = own[at] as number
-    if (!(pivot > 1e-12)) return undefined
     for (const [other, row] of rows.entries()) {
-      if (other !== at) rows[other] = added(row, own, -(row[at] as number) / pivot)
+      if (other !== at) rows[other] = added(row, own, -(row[at] as number) / (own[at] as number))
     }
   }
   return rows.map((row, at) => (row.at(-1) as number) / (row[at] as number))

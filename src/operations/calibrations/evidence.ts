@@ -61,12 +61,6 @@ interface Decision {
   probabilities: readonly number[] | undefined
 }
 
-/** A member of a score, as judges with questions give it. */
-interface JudgedValue {
-  probability?: number | null
-  probabilities?: number[]
-}
-
 export async function evidenceOf(db: BoundDatabase, scope: Scope, body: ReportBody): Promise<Evidence> {
   const { project } = scope
   checkLabels(body.labels)
@@ -122,18 +116,12 @@ export async function evidenceOf(db: BoundDatabase, scope: Scope, body: ReportBo
   }
 }
 
-async function withKin(
-  db: BoundDatabase,
-  project: string,
-  labelled: readonly LabelledCall[],
-): Promise<LabelledCall[]> {
+/** Calls that are alike must not vouch for each other. */
+async function withKin(db: BoundDatabase, project: string, labelled: readonly LabelledCall[]) {
   const ids = labelled.map(({ call_id }) => call_id)
-  const known = new Map<string, string[]>()
-  for await (const rows of streamKin(db, project, ids)) {
-    for (const { id, thread_id, twin } of rows)
-      known.set(id, [`text ${twin}`, ...(thread_id === null ? [] : [`thread ${thread_id}`])])
-  }
-  return labelled.map((call) => ({ ...call, kin: known.get(call.call_id) ?? [] }))
+  const known = new Map<string, string>()
+  for await (const rows of streamKin(db, project, ids)) for (const { id, kin } of rows) known.set(id, kin)
+  return labelled.map((call): LabelledCall => ({ ...call, kin: known.get(call.call_id) ?? call.call_id }))
 }
 
 /** The newest decision about each call, the newest first. */
@@ -191,9 +179,10 @@ const ownMember = (value: unknown, name: string): unknown => {
 /** Clients may round what they write. */
 const maxSumError = 0.01
 
-/** A refused question has none. */
-function probabilitiesOf({ probability, probabilities }: JudgedValue): readonly number[] | undefined {
-  const isProbability = (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1
+/** Of a member of a score, as judges with questions give it; a refused question has none. */
+function probabilitiesOf({ probability, probabilities }: Record<string, unknown>) {
+  const isProbability = (value: unknown): value is number =>
+    typeof value === 'number' && value >= 0 && value <= 1
   if (Array.isArray(probabilities)) {
     if (probabilities.length > maxChoices || !probabilities.every(isProbability)) return []
     return Math.abs(sumOf(probabilities) - 1) <= maxSumError ? probabilities : []

@@ -7,7 +7,7 @@ import { originOf } from '../calls/origin.ts'
 import type { BoundDatabase, Database } from '../database.ts'
 import { endUserHashes } from '../erasures/subjects.ts'
 import { searchState } from '../search/indexing.ts'
-import { rawSql, sql, textsIn } from '../sql/sql.ts'
+import { rawSql, sql } from '../sql/sql.ts'
 import { allRows, boundTo, onlyRow } from '../transaction.ts'
 import { type ColdText, packFile } from './blocks.ts'
 import type { Placing } from './files.ts'
@@ -137,7 +137,11 @@ export async function readTexts(
 ): Promise<ColdText[]> {
   const found: ColdText[] = []
   for (let first = 0; first < ids.length; first += 200) {
-    const list = textsIn(db.dialect, ids.slice(first, first + 200))
+    const own = JSON.stringify(ids.slice(first, first + 200))
+    const list =
+      db.dialect.engine === 'sqlite'
+        ? sql`SELECT value FROM json_each(${own})`
+        : sql`SELECT json_array_elements_text(CAST(${own} AS JSON))`
     const query = sql`SELECT id, inputs, output FROM calls WHERE project_id = ${project} AND id IN (${list})`
     for await (const rows of db.stream<{ id: string; inputs: string | null; output: string | null }>(query, {
       rows: 50,

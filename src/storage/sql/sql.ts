@@ -71,14 +71,6 @@ export function listOf(values: readonly (string | number)[]): Sql {
   return values.length === 0 ? rawSql('NULL') : join(padToPowerOfTwo(values), ', ')
 }
 
-/** The same of any number of texts, as one value of the statement. */
-export function textsIn({ engine }: { engine: 'sqlite' | 'postgres' }, texts: readonly string[]): Sql {
-  const list = JSON.stringify(texts)
-  return engine === 'sqlite'
-    ? sql`SELECT value FROM json_each(${list})`
-    : sql`SELECT json_array_elements_text(CAST(${list} AS JSON))`
-}
-
 /**
  * The right side of an IN that compares pairs of columns. Two lists would match every combination instead. Must not be
  * empty.

@@ -231,11 +231,13 @@ test('shifts of the options of a choice are found again, and help where the slop
   assert.ok((gain?.low ?? -1) > 0.05)
 })
 
-test('of a choice that needs no shift, few labels make the map hardly worse than the slope alone', async () => {
+test('of a choice that needs no shift, labels of any number make the map hardly worse than the slope alone', async () => {
   const fresh = chosen(4_000, 23, identity)
   for (const [count, most] of [
     [49, 0],
-    [60, 0.03],
+    [60, 0.01],
+    [150, 0.01],
+    [400, 0.01],
   ] as const) {
     const losses: number[] = []
     for (let draw = 0; draw < sized(20, 300); draw++) {
@@ -245,6 +247,23 @@ test('of a choice that needs no shift, few labels make the map hardly worse than
     }
     assert.ok(meanOf(losses) <= most, `${count}: ${meanOf(losses)}`)
   }
+})
+
+test('of the most options, a fit lets others run between its steps and ends after few of them', async () => {
+  const next = seededNumbers(31)
+  const shareOf = () => sharesOf(Array.from({ length: 255 }, () => 3 * next()))
+  const items = Array.from({ length: 640 }, (_, n) => ({ probabilities: shareOf(), truth: n % 64 }))
+  const shifted = shiftedOptions(items, false)
+  assert.equal(shifted.length, 32)
+  let steps = 0
+  const counted = () => {
+    steps++
+    return undefined
+  }
+  const { shifts = [] } = await fitted(items, { shifted }, counted)
+  assert.ok(shifts.every(Number.isFinite))
+  // One for each label and each time that all are read.
+  assert.ok(steps >= 3 * items.length && steps <= 12 * items.length, String(steps / items.length))
 })
 
 test('intervals of log loss and Brier hold the true mean in about 95 of 100 samples', async () => {
@@ -293,14 +312,11 @@ test('the maps that are tried on other calls have a shift where the one of all l
   }
 })
 
-test('calls that are alike, also over others, are in one fold; others spread each answer over the folds', () => {
-  const items = simulated(100, 9, identity).map((item, n) => ({
-    ...item,
-    kin: [`text ${n % 50}`, ...(n < 6 ? ['thread'] : [])],
-  }))
+test('calls that are alike are in one fold; others spread each answer over the folds', () => {
+  const items = simulated(100, 9, identity).map((item, n) => ({ ...item, kin: `text ${n % 50}` }))
   const fold = foldsOf(items, seededNumbers(1))
   for (const [index, own] of fold.entries()) assert.equal(own, fold[index % 50])
-  assert.equal(new Set(fold.slice(0, 6)).size, 1)
+  assert.equal(new Set(fold).size, 5)
   const alone = simulated(100, 9, identity)
   const foldOf = foldsOf(alone, seededNumbers(1))
   const yesIn = [0, 1, 2, 3, 4].map(
