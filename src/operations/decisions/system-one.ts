@@ -65,18 +65,16 @@ export async function makeSystemOneDecisions(
   const { model, answers, tokens } = decided
   const shares = calibratedBy(calibrations, decided)
   const ids = read.map(({ id }) => id)
+  const answered = answers.map((answer, index) =>
+    answerOf(questions[index] as DecisionQuestion, answer, shares[index]),
+  )
+  const diagnosed = answers.map((answer, index) => diagnosisOf(answer, shares[index]))
   return {
     object: 'structured_decision',
     created: Math.floor(clockNow() / 1000),
     model,
-    answers: byName(
-      ids,
-      answers.map((answer, index) => answerOf(questions[index] as DecisionQuestion, answer, shares[index])),
-    ),
-    diagnostics: byName(
-      ids,
-      answers.map((answer, index) => diagnosisOf(answer, shares[index])),
-    ),
+    answers: byName(ids, answered),
+    diagnostics: byName(ids, diagnosed),
     usage: { input_tokens: tokens.prompt, output_tokens: tokens.written },
     cached: tokens.cached,
   }
