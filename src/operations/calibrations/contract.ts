@@ -148,9 +148,11 @@ export const Fitted = answer('The report, and the calibration that was stored; n
 })
 
 export const humans = z
-  .object({ calls: z.int(), raters: z.int(), kappa: estimate, ac1: estimate })
+  .object({ calls: z.int(), raters: z.int(), kappa: estimate, ac1: estimate, alpha: estimate })
   .nullable()
-  .describe('Between people, over the calls that equally many have labelled: Fleiss’ κ and AC1.')
+  .describe(
+    'Between people: Fleiss’ κ and AC1 over the calls that equally many have labelled, Krippendorff’s α over all that several have, of levels the ordinal one.',
+  )
 
 export const Agreement = answer('How well the judge and people agree.', {
   ...evidence,

@@ -147,6 +147,18 @@ test('the body tells what is asked and how it is answered, on either path', asyn
       [{ ...openAi, state: 'Hi', input: null }, 'questions'],
       [{ input: 'Hi', questions: stated.questions }, 'questions'],
       [{ input: 'Hi', state: 'Hi' }, 'state'],
+      [{}, 'input'],
+      [{ ...openAi, input: 7 }, 'input'],
+      [{ ...openAi, input: { text: 'Hi' } }, 'input'],
+      [{ ...openAi, input: [['Hi']] }, 'input.0'],
+      [{ ...openAi, input: null, state: null }, 'input'],
+      [{ ...openAi, questions: 'rude' }, 'questions'],
+      [{ ...openAi, questions: null }, 'questions'],
+      [{ ...openAi, questions: ['rude'] }, 'questions.0'],
+      [{ ...stated, questions: 'rude' }, 'questions'],
+      [{ ...stated, questions: null }, 'questions'],
+      [{ ...stated, questions: { rude: ['noul'] } }, 'questions.rude'],
+      [{ ...stated, state: ' ' }, 'state'],
     ] as const) {
       const { status, json } = await post(path, body)
       assert.deepEqual([status, json.error?.param], [400, field], `${path} ${JSON.stringify(body)}`)
