@@ -257,7 +257,7 @@ traits.add(AnyDecisionBody, {
   },
 })
 
-export const SystemOneAnswer = answer('The answers, by the ids of the questions.', {
+const SystemOneAnswer = answer('The answers, by the ids of the questions.', {
   id: plainText(1_024),
   object: z.literal('structured_decision'),
   created: z.int(),
