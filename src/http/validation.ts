@@ -218,7 +218,7 @@ function messageOf(issue: z.core.$ZodIssue, sent: unknown, digits: string | unde
     .replace(/^Invalid input: /, '')
     .replace(/^(Too big|Too small|Invalid option): /, '')
     .replace(/^Invalid discriminator value\. Expected/, 'expected')
-    .replace(/, received (undefined|NaN)$/, '')
+    .replace(/, received (undefined|NaN|JsonText)$/, '')
   if (digits !== undefined) return `${message.replace(/, received \S+$/, '')}, received ${digits}`
   if (isWrongScalar(issue)) return message.replace(/, received \S+$/, `, received ${described(issue.input)}`)
   return message.includes('received') ? message : `${message}, received ${described(sent)}`

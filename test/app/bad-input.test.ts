@@ -15,7 +15,7 @@ import {
   sampleBodyOf,
 } from '../support/sample-bodies.ts'
 import { scriptedBackend, scriptedModel } from '../support/scripted-backend.ts'
-import { changed, type Field, fieldsOf, missing, type Path } from './contract-fields.ts'
+import { changed, type Field, fieldsOf, formOf, missing, type Path } from './contract-fields.ts'
 
 const samplesOfTypes: Record<string, unknown> = {
   string: 'x',
@@ -167,13 +167,10 @@ function operationOf(url: string): Partial<Operation> {
   return paths[documentedPath(url)]?.[methodOf(url).toLowerCase()] ?? {}
 }
 
-/** Of a body in one of several forms, the one that its sample has. */
 function bodySchemaOf(url: string): Schema {
   const schema = operationOf(url).requestBody?.content['application/json'].schema
   assert.ok(schema)
-  const sample: Record<string, unknown> = sampleBodyOf(url, project)
-  const isOfSample = ({ required = [] }: Schema) => required.every((name) => sample[name] != null)
-  return schema.anyOf?.find(isOfSample) ?? schema
+  return formOf(schema, sampleBodyOf(url, project))
 }
 
 test('every route with a body has a sample, and every sample has a route', () => {
