@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createEmbeddedBackend, prepareModel } from '../packages/engine/index.ts'
-import { calibrated, fitted, isBiasFitted, type Labelled } from '../src/domain/statistics/calibration.ts'
+import { calibrated, fitted, type Labelled, shiftedOptions } from '../src/domain/statistics/calibration.ts'
 import { binsOf, claimOf, errorOf } from '../src/domain/statistics/reliability.ts'
 import type { DecisionAnswer, DecisionOption, DecisionQuestion } from '../src/inference/decisions/decision.ts'
 import { divider } from '../src/inference/decisions/wording.ts'
@@ -104,7 +104,7 @@ for (const [kind, name] of [
     .map((item) => labelled.get(item) as Labelled)
   const [known, others] = [all.slice(0, labels), all.slice(labels)]
   const isPredicate = kind === 'predicate'
-  const map = await fitted(known, { bias: isBiasFitted(known, isPredicate) }, pause)
+  const map = await fitted(known, { shifted: shiftedOptions(known, isPredicate) }, pause)
   const after = others.map((row) => ({ ...row, probabilities: calibrated(map, row.probabilities) }))
   rows.push([
     ...[name, String(others.length), shareOf(others.map(isRight)), eceOf(others, isPredicate)],

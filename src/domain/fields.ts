@@ -22,6 +22,8 @@ export const traits = z.registry<{
   isBytes?: true
   /** Other names of its fields. */
   aliases?: Readonly<Record<string, string>>
+  /** Of a body in one of several forms, the option of the union that it has to fit. */
+  optionOf?: (body: object) => number
   /** Not in the OpenAPI document. */
   isHidden?: true
 }>()

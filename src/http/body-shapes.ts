@@ -82,7 +82,7 @@ function either(a: Shape, b: Shape): Shape {
   const items = eitherOf(a.items, b.items)
   const most = Math.max(a.most ?? 0, b.most ?? 0)
   const isKept = a.verbatim || b.verbatim
-  const isRead = [a, b].some((shape) => !shape.verbatim && (shape.fields || shape.others || shape.items))
+  const isRead = [a, b].some((shape) => !shape.verbatim && (shape.fields || shape.others))
   if (isKept && isRead) {
     throw new Error('a contract keeps a value as text in one alternative and reads it in another')
   }

@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
 import { described } from '../domain/described.ts'
-import { spelledPath } from '../domain/fields.ts'
+import { spelledPath, traits } from '../domain/fields.ts'
 import { digitsAt } from '../domain/json/digits.ts'
 import { JsonText } from '../domain/json/text.ts'
 import { Refusal, refuse, type SchemaIssue } from '../domain/refusals.ts'
@@ -14,10 +14,8 @@ export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, h
   const section = nameOf[httpPart ?? 'body'] ?? 'body'
   return (data: unknown) => {
     if (data instanceof CheckedBody) return data.result
-    // Loaded by now (later-routes.ts).
-    const contract = schema instanceof z.ZodLazy ? schema.unwrap() : schema
     try {
-      return { value: parseOrRefuse(contract as z.ZodType, data, section) }
+      return { value: parseOrRefuse(schema as z.ZodType, data, section) }
     } catch (error) {
       if (error instanceof Refusal) return { error }
       throw error
@@ -38,8 +36,18 @@ export class CheckedBody {
 }
 
 /** The data as the contract parses it. Throws a refusal if the data does not fit. */
-export function parseOrRefuse(contract: z.ZodType, data: unknown, section: string): unknown {
+export function parseOrRefuse(schema: z.ZodType, data: unknown, section: string): unknown {
+  const contract = formOf(schema, data)
   return fittedMembers(contract, data) ?? fittedWhole(contract, data, section)
+}
+
+/** The contract that the data has to fit. */
+export function formOf(schema: z.ZodType, data: unknown): z.ZodType {
+  // Loaded by now (later-routes.ts).
+  const contract = schema instanceof z.ZodLazy ? (schema.unwrap() as z.ZodType) : schema
+  const { optionOf } = traits.get(contract) ?? {}
+  const isChosen = optionOf && contract instanceof z.ZodUnion && typeof data === 'object' && data !== null
+  return isChosen ? (contract.options[optionOf(data)] as z.ZodType) : contract
 }
 
 /**
@@ -210,7 +218,7 @@ function messageOf(issue: z.core.$ZodIssue, sent: unknown, digits: string | unde
     .replace(/^Invalid input: /, '')
     .replace(/^(Too big|Too small|Invalid option): /, '')
     .replace(/^Invalid discriminator value\. Expected/, 'expected')
-    .replace(/, received (undefined|NaN)$/, '')
+    .replace(/, received (undefined|NaN|JsonText)$/, '')
   if (digits !== undefined) return `${message.replace(/, received \S+$/, '')}, received ${digits}`
   if (isWrongScalar(issue)) return message.replace(/, received \S+$/, `, received ${described(issue.input)}`)
   return message.includes('received') ? message : `${message}, received ${described(sent)}`

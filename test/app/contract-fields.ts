@@ -35,6 +35,11 @@ export function* fieldsOf(schema: Schema, sample: unknown, path: Path = []): Gen
   }
 }
 
+/** Of a body in one of several forms, the one that its sample has. */
+export function formOf(schema: Schema, sample: Record<string, unknown>): Schema {
+  return schema.anyOf?.find(({ required = [] }) => required.every((name) => sample[name] != null)) ?? schema
+}
+
 /** The alternative of the schema that the sample belongs to. */
 function alternativeOf(schema: Schema, sample: Record<string, unknown>): Schema {
   if (schema.anyOf) {

@@ -9,7 +9,7 @@ import { documentedPath, documentOf, type Schema } from '../support/openapi.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
 import { adminsOnly, methodOf, sampleBodies, sampleBodyOf } from '../support/sample-bodies.ts'
 import { scriptedBackend, scriptedModel } from '../support/scripted-backend.ts'
-import { changed, type Field, fieldsOf, missing, type Path } from './contract-fields.ts'
+import { changed, type Field, fieldsOf, formOf, missing, type Path } from './contract-fields.ts'
 
 /** A value of each JSON type, and how a message may describe it. */
 const valuesOfTypes: [type: string, value: unknown, description: RegExp][] = [
@@ -94,7 +94,7 @@ for (const url of Object.keys(sampleBodies)) {
   const sample = () => sampleBodyOf(url, project)
   const { requestBody } = paths[documentedPath(url)]?.[method.toLowerCase()] ?? {}
   const contract = opened.routes.find((route) => route.url === url && route.method === method)?.body
-  const schema = requestBody?.content['application/json'].schema as Schema
+  const schema = formOf(requestBody?.content['application/json'].schema as Schema, sample())
   const fields = () => [...fieldsOf(schema, sample())]
   const aliases = new Map<string, string[]>()
   for (const [name, alias] of aliasesOf(contract, sample())) {

@@ -378,7 +378,7 @@ const decided = () => {
 }
 
 const decisions = () => ({
-  ...{ ...decided(), input: 'Hi' },
+  ...{ ...decided(), input: 'Hi', state: null },
   questions: [
     {
       ...{ type: 'predicate', name: 'kind', instructions: 'Is it kind?' },
@@ -396,7 +396,7 @@ const decisions = () => ({
 
 const systemOne = () => ({
   ...decided(),
-  ...{ state: { text: 'Hi' }, instructions: 'Be strict.', files: null, images: null },
+  ...{ state: { text: 'Hi' }, input: null, instructions: 'Be strict.', files: null, images: null },
   chat_template_kwargs: { enable_thinking: false },
   questions: { kind: { type: 'noul' }, topic: { type: 'choice', criteria: { '10': null, '2': 'two' } } },
 })

@@ -230,6 +230,10 @@ async function assertShown(
   assert.ok((await agreed.getByRole('cell', { name: 'yes', exact: true }).count()) > 0)
   assert.equal(await agreed.getByText('true').count(), 0)
   await page.getByRole('definition').filter({ hasText: / to / }).first().waitFor()
+  await page.getByText('Agreement of people (α)').waitFor()
+  await page
+    .getByText(/all figures hold if labelled calls were chosen at random; those that teach most/)
+    .waitFor()
   await assertAccessible(page)
   await page.getByRole('region', { name: 'Agreement' }).locator('summary').first().click()
   const cell = page.getByRole('region', { name: 'Agreement' }).getByRole('link').first()

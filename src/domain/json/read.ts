@@ -7,7 +7,7 @@ import { JsonText } from './text.ts'
  * dropped.
  */
 export interface Shape {
-  /** The value is kept as text unless it is null, which means "not given" in every contract. */
+  /** Kept as text, but for a list with `items`, and null, which means "not given" in every contract. */
   verbatim?: true
   /** The members that an object may have. */
   fields?: ReadonlyMap<string, Shape>
@@ -47,6 +47,7 @@ const backslash = 0x5c
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
+const nullStart = 0x6e
 
 /** Of an object, one more name that no contract knows is added with null, so that they can be reported. */
 export const maxUnknown = 20
@@ -76,7 +77,8 @@ class Reader {
 
   value(shape: Shape, depth: number): unknown {
     const code = this.#next()
-    if (shape.verbatim && this.#text[this.#at] !== 'n') return this.#kept(depth)
+    const isKept = shape.verbatim && code !== nullStart && !(code === openBracket && shape.items)
+    if (isKept) return this.#kept(depth)
     if (code === openBrace) return this.#object(shape, depth)
     if (code === openBracket) return this.#list(shape, depth)
     return code === quote ? this.#string() : this.#scalar()

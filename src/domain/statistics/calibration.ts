@@ -1,27 +1,34 @@
-import type { YieldToLoop } from '../../../packages/waiting/index.ts'
+import { inSteps, type YieldToLoop } from '../../../packages/waiting/index.ts'
 import { sumOf } from './intervals.ts'
 
 /** What a model said about a call, and which option is right. Of a predicate, yes is the first of two options. */
 export interface Labelled {
   probabilities: readonly number[]
   truth: number
+  /** The same of calls that are alike: of one thread, or with equal texts. */
+  kin?: string
 }
 
-/** p = softmax(a · logits), with b added for the first option. One or two numbers; 1 and 0 change nothing. */
+/** p = softmax(a · logits + shifts). 1 and 0 change nothing. */
 export interface CalibrationMap {
   a: number
+  /** The shift of the first option; of a predicate there is no other. */
   b: number
+  /** Of a choice or score, those of all options up to the last that has one. */
+  shifts?: number[] | undefined
 }
 
 export const identity: CalibrationMap = { a: 1, b: 0 }
 
-export function calibrated({ a, b }: CalibrationMap, probabilities: readonly number[]): number[] {
-  return sharesOf(logitsOf(probabilities).map((logit, option) => a * logit + (option === 0 ? b : 0)))
-}
+const scoresOf = ({ a, b, shifts = [b] }: CalibrationMap, logits: readonly number[]): number[] =>
+  logits.map((logit, option) => a * logit + (shifts[option] ?? 0))
+
+export const calibrated = (map: CalibrationMap, probabilities: readonly number[]): number[] =>
+  sharesOf(scoresOf(map, logitsOf(probabilities)))
 
 /**
- * How strongly a map is drawn to the identity: as if a had a deviation of 1/2 around 1, and b of 1 around 0. Otherwise few
- * labels, or labels that the model tells apart without a fault, would lead to any certainty.
+ * How strongly a map is drawn to the identity: as if a had a deviation of 1/2 around 1, and a shift of 1 around 0. Otherwise
+ * few labels, or labels that the model tells apart without a fault, would lead to any certainty.
  */
 interface Penalty {
   a: number
@@ -29,100 +36,109 @@ interface Penalty {
 }
 const usual: Penalty = { a: 4, b: 1 }
 
+/** Of more than two, shifts have a deviation of 1/4: where none is needed, any number costs at most 0.01 of log loss. */
+const ofOptions: Penalty = { a: 4, b: 16 }
+
+const weightsOf = ({ a, b }: Penalty, shifted: readonly number[]) => [a, ...shifted.map(() => b)]
+
 /** A smaller slope says that the probabilities carry no information, and must not reverse them. */
 export const minSlope = 0.01
 const maxSteps = 50
+/** Of the cost: less is the noise of its sum. */
+const minGain = 1e-9
 
 /** Fewer labels tell nothing reliable about a map. */
 export const minLabels = 20
-const minLabelsOfBias = 50
-const minLabelsOfRarer = 10
+const minLabelsOfShifts = 50
+const minLabelsOfOption = 10
+/** More would cost more than they tell. */
+const maxShifts = 32
 
 /**
- * Whether the labels suffice for b: of a predicate that has 50 of them and 10 of the rarer answer. A choice has too many
- * options, and levels have an order that one option's b would break.
+ * The options whose shift the labels suffice for: with 50 of them, those that 10 say. Of a predicate both answers need 10,
+ * and yes alone is shifted.
  */
-export function isBiasFitted(labelled: readonly Labelled[], isPredicate: boolean): boolean {
-  if (!isPredicate || labelled.length < minLabelsOfBias) return false
-  const yes = labelled.filter(({ truth }) => truth === 0).length
-  return Math.min(yes, labelled.length - yes) >= minLabelsOfRarer
+export function shiftedOptions(labelled: readonly Labelled[], isPredicate: boolean): number[] {
+  if (labelled.length < minLabelsOfShifts) return []
+  const labels = Map.groupBy(labelled, ({ truth }) => truth)
+  const common = [...labels].filter(([, own]) => own.length >= minLabelsOfOption)
+  if (isPredicate) return common.length === 2 ? [0] : []
+  const options = common.toSorted(([, own], [, others]) => others.length - own.length)
+  return options.slice(0, maxShifts).map(([option]) => option)
 }
 
 /** Minimizes the log loss and the penalty: a convex function, by Newton's method with steps that never overshoot. */
 export async function fitted(
   labelled: readonly Labelled[],
-  { bias, penalty = usual }: { bias: boolean; penalty?: Penalty },
+  { shifted, penalty }: { shifted: readonly number[]; penalty?: Penalty },
   pause: YieldToLoop,
 ): Promise<CalibrationMap> {
-  const rows = labelled.map(({ probabilities, truth }) => ({ logits: logitsOf(probabilities), truth }))
-  async function cost(map: CalibrationMap): Promise<number> {
-    let sum = (penalty.a * (map.a - 1) ** 2 + penalty.b * map.b ** 2) / 2
-    for (const { logits, truth } of rows) {
-      sum += logLoss(logits, truth, map)
-      const wait = pause()
-      if (wait) await wait
+  const rows: { logits: number[]; truth: number }[] = []
+  const addRow = ({ probabilities, truth }: Labelled) =>
+    void rows.push({ logits: logitsOf(probabilities), truth })
+  await inSteps(labelled, addRow, pause)
+  const isOfTwo = labelled[0]?.probabilities.length === 2
+  const weights = weightsOf(penalty ?? (isOfTwo ? usual : ofOptions), shifted)
+  async function tried([a = 1, ...shifts]: readonly number[]) {
+    const map = mapOf(a, shifts, shifted)
+    const moved = [a - 1, ...shifts]
+    let slope = moved.map((value, index) => value * (weights[index] as number))
+    let cost = dot(slope, moved) / 2
+    const curve = diagonal(weights)
+    const addLabel = ({ logits, truth }: (typeof rows)[number]) => {
+      const shares = sharesOf(scoresOf(map, logits))
+      const seen = [logits[truth] as number, ...shifted.map((option) => (option === truth ? 1 : 0))]
+      cost -= Math.log(shares[truth] as number)
+      slope = added(slope, added(addSpread(curve, logits, shares, shifted), seen, -1))
     }
-    return sum
+    await inSteps(rows, addLabel, pause)
+    return { values: [a, ...shifts], map, cost, slope, curve }
   }
-  let map = identity
-  let before = await cost(map)
+  let best = await tried([1, ...shifted.map(() => 0)])
   for (let step = 0; step < maxSteps; step++) {
-    const slope = { a: penalty.a * (map.a - 1), b: penalty.b * map.b }
-    const curve = { aa: penalty.a, ab: 0, bb: penalty.b }
-    for (const { logits, truth } of rows) {
-      const { mean, spread } = momentsOf(logits, map)
-      slope.a += mean.a - (logits[truth] as number)
-      slope.b += mean.b - (truth === 0 ? 1 : 0)
-      curve.aa += spread.aa
-      curve.ab += spread.ab
-      curve.bb += spread.bb
-      const wait = pause()
-      if (wait) await wait
-    }
-    if (!bias) [slope.b, curve.ab, curve.bb] = [0, 0, 1]
-    const determinant = curve.aa * curve.bb - curve.ab ** 2
-    if (!(determinant > 1e-12)) break
-    const move = {
-      a: (curve.bb * slope.a - curve.ab * slope.b) / determinant,
-      b: (curve.aa * slope.b - curve.ab * slope.a) / determinant,
-    }
-    let size = 1
-    let next = map
-    let after = before
+    const move = solved(best.curve, best.slope)
+    let next = best
     // A whole step may overshoot far from the minimum.
-    for (; size > 1e-6; size /= 2) {
-      next = { a: Math.max(minSlope, map.a - size * move.a), b: map.b - size * move.b }
-      after = await cost(next)
-      if (after <= before) break
+    for (let size = 1; size > 1e-6; size /= 2) {
+      const [a = 1, ...shifts] = added(best.values, move, -size)
+      next = await tried([Math.max(minSlope, a), ...shifts])
+      if (next.cost <= best.cost + minGain) break
     }
-    if (!(after < before - 1e-12)) break
-    map = next
-    before = after
+    const gain = best.cost - next.cost
+    best = next
+    if (!(gain > minGain)) break
   }
-  return map
+  return best.map
 }
 
-function logLoss(logits: readonly number[], truth: number, { a, b }: CalibrationMap): number {
-  const scores = logits.map((logit, option) => a * logit + (option === 0 ? b : 0))
-  const max = Math.max(...scores)
-  const total = sumOf(scores.map((score) => Math.exp(score - max)))
-  return max + Math.log(total) - (scores[truth] as number)
+/** `values` are the shifts of these options. */
+function mapOf(a: number, values: readonly number[], shifted: readonly number[]): CalibrationMap {
+  const count = Math.max(0, ...shifted) + 1
+  const shifts = Array.from({ length: count }, (_, option) => values[shifted.indexOf(option)] ?? 0)
+  return { a, b: shifts[0] as number, ...(count > 1 && { shifts }) }
 }
 
-interface Information {
-  aa: number
-  ab: number
-  bb: number
-}
-
-/** The mean and the covariance of what a and b are multiplied with, under the map: what one label tells about them. */
-function momentsOf(logits: readonly number[], { a, b }: CalibrationMap) {
-  const shares = sharesOf(logits.map((logit, option) => a * logit + (option === 0 ? b : 0)))
-  const first = shares[0] as number
-  const mean = { a: sumOf(shares.map((share, option) => share * (logits[option] as number))), b: first }
-  const aa = sumOf(shares.map((share, option) => share * ((logits[option] as number) - mean.a) ** 2))
-  const ab = first * ((logits[0] as number) - mean.a)
-  return { mean, spread: { aa, ab, bb: first * (1 - first) } satisfies Information }
+/**
+ * Adds the covariance of what a and the shifts are multiplied with, which is what one label tells about them, and returns
+ * their mean.
+ */
+function addSpread(
+  sum: Matrix,
+  logits: readonly number[],
+  shares: readonly number[],
+  shifted: readonly number[],
+): number[] {
+  const weighted = shares.map((share, option) => share * (logits[option] as number))
+  const mean = [sumOf(weighted), ...shifted.map((option) => shares[option] as number)]
+  const products = [dot(weighted, logits), ...shifted.map((option) => weighted[option] as number)]
+  for (const [index, row] of sum.entries()) {
+    const own = mean[index] as number
+    for (let other = 0; other < row.length; other++) {
+      const product = index * other === 0 ? products[index + other] : index === other ? own : 0
+      row[other] = (row[other] as number) + (product as number) - own * (mean[other] as number)
+    }
+  }
+  return mean
 }
 
 /**
@@ -133,35 +149,27 @@ export async function mostTelling<Call extends { probabilities: readonly number[
   calls: readonly Call[],
   labelled: readonly Labelled[],
   map: CalibrationMap,
-  { bias, count }: { bias: boolean; count: number },
+  { shifted, count }: { shifted: readonly number[]; count: number },
   pause: YieldToLoop,
 ): Promise<Call[]> {
-  const known: Information = { aa: usual.a, ab: 0, bb: usual.b }
-  const add = ({ aa, ab, bb }: Information) => {
-    known.aa += aa
-    if (bias) [known.ab, known.bb] = [known.ab + ab, known.bb + bb]
+  const known = diagonal(weightsOf(usual, shifted))
+  const none = diagonal(known.map(() => 0))
+  const tell = (sum: Matrix, { probabilities }: Pick<Call, 'probabilities'>) => {
+    const logits = logitsOf(probabilities)
+    addSpread(sum, logits, sharesOf(scoresOf(map, logits)), shifted)
+    return sum
   }
-  for (const { probabilities } of labelled) {
-    add(momentsOf(logitsOf(probabilities), map).spread)
-    await pause()
-  }
-  const open: { call: Call; spread: Information }[] = []
-  for (const call of calls) {
-    open.push({ call, spread: momentsOf(logitsOf(call.probabilities), map).spread })
-    await pause()
-  }
+  await inSteps(labelled, (label) => void tell(known, label), pause)
+  const open: { call: Call; spread: Matrix }[] = []
+  await inSteps(calls, (call) => void open.push({ call, spread: tell(structuredClone(none), call) }), pause)
   const chosen: Call[] = []
   while (chosen.length < count && open.length > 0) {
-    const determinant = known.aa * known.bb - known.ab ** 2
-    const gainOf = ({ aa, ab, bb }: Information) =>
-      bias ? (known.bb * aa - 2 * known.ab * ab + known.aa * bb) / determinant : aa / known.aa
-    let best = 0
-    for (const [index, { spread }] of open.entries()) {
-      if (gainOf(spread) > gainOf((open[best] as (typeof open)[number]).spread)) best = index
-    }
-    const [{ call, spread }] = open.splice(best, 1) as [(typeof open)[number]]
+    const columns = diagonal(known.map(() => 1)).map((unit) => solved(known, unit))
+    const gains = open.map(({ spread }) => sumOf(spread.map((row, index) => dot(row, columns[index] ?? []))))
+    const best = gains.reduce((most, gain, index) => (gain > (gains[most] as number) ? index : most), 0)
+    const [{ call }] = open.splice(best, 1) as [(typeof open)[number]]
     chosen.push(call)
-    add(spread)
+    tell(known, call)
     await pause()
   }
   return chosen
@@ -182,4 +190,26 @@ export function sharesOf(logits: readonly number[]): number[] {
   const weights = logits.map((logit) => Math.exp(logit - max))
   const sum = sumOf(weights)
   return weights.map((weight) => weight / sum)
+}
+
+type Matrix = number[][]
+
+const dot = (a: readonly number[], b: readonly number[]): number =>
+  a.reduce((sum, value, index) => sum + value * (b[index] as number), 0)
+
+const added = (a: readonly number[], b: readonly number[], times = 1): number[] =>
+  a.map((value, index) => value + times * (b[index] as number))
+
+const diagonal = (values: readonly number[]): Matrix =>
+  values.map((value, row) => values.map((_, column) => (row === column ? value : 0)))
+
+/** Gauss and Jordan's method without a change of rows, which covariances do not need; a penalty keeps them regular. */
+function solved(matrix: Matrix, right: readonly number[]): number[] {
+  const rows = matrix.map((row, index) => [...row, right[index] as number])
+  for (const [at, own] of rows.entries()) {
+    for (const [other, row] of rows.entries()) {
+      if (other !== at) rows[other] = added(row, own, -(row[at] as number) / (own[at] as number))
+    }
+  }
+  return rows.map((row, at) => (row.at(-1) as number) / (row[at] as number))
 }

@@ -1,4 +1,4 @@
-import type { YieldToLoop } from '../../../packages/waiting/index.ts'
+import { inSteps, type YieldToLoop } from '../../../packages/waiting/index.ts'
 import { calibrated, fitted, type Labelled } from './calibration.ts'
 import {
   type Bounds,
@@ -109,21 +109,7 @@ async function estimatedError(bins: readonly Bin[], pause: YieldToLoop): Promise
 /** With fewer labels the error of bins is mostly chance. */
 const minLabelsOfError = 100
 
-interface Quality {
-  log_loss: Estimate | null
-  brier: Estimate | null
-  /** Null with fewer than 100 labels. */
-  ece: Estimate | null
-  /** Mean probability less the share that was right: above 0 is too sure. */
-  excess: Estimate | null
-  bins: Bin[]
-}
-
-export async function qualityOf(
-  labelled: readonly Labelled[],
-  isPredicate: boolean,
-  pause: YieldToLoop,
-): Promise<Quality> {
+export async function qualityOf(labelled: readonly Labelled[], isPredicate: boolean, pause: YieldToLoop) {
   const claims = labelled.map((item) => claimOf(item, isPredicate))
   const excesses = claims.map(({ probability, isRight }) => probability - (isRight ? 1 : 0))
   const meanWith = (loss: (item: Labelled) => number) => resampled(labelled.map(loss), meanOf, pause)
@@ -144,11 +130,12 @@ const maxLabelsOfRepeats = 100
 
 /**
  * What calls would have been given by maps that were fitted without them: the mean over several divisions into folds with
- * about as many of each answer. A map is never measured on its own labels; `bias` is that of the map of all.
+ * about as many of each answer, calls that are alike in one. A map is never measured on its own labels; `shifted` are the
+ * options of the map of all.
  */
 export async function crossValidated(
   labelled: readonly Labelled[],
-  bias: boolean,
+  shifted: readonly number[],
   pause: YieldToLoop,
 ): Promise<Labelled[]> {
   const next = seededNumbers(labelled.length)
@@ -158,24 +145,33 @@ export async function crossValidated(
     const fold = foldsOf(labelled, next)
     for (let out = 0; out < folds; out++) {
       const rest = labelled.filter((_, index) => fold[index] !== out)
-      const map = await fitted(rest, { bias }, pause)
-      for (const [index, { probabilities }] of labelled.entries()) {
-        if (fold[index] !== out) continue
-        const sum = sums[index] as number[]
-        for (const [option, share] of calibrated(map, probabilities).entries())
-          sum[option] = (sum[option] as number) + share / times
-      }
+      const map = await fitted(rest, { shifted }, pause)
+      await inSteps(
+        labelled,
+        ({ probabilities }, index) => {
+          if (fold[index] !== out) return
+          const shares = calibrated(map, probabilities)
+          sums[index] = sums[index]?.map((sum, option) => sum + (shares[option] as number) / times) ?? []
+        },
+        pause,
+      )
     }
   }
   return labelled.map(({ truth }, index) => ({ probabilities: sums[index] as number[], truth }))
 }
 
-/** The fold of each call: calls with the same answer, shuffled, take the folds in turns. */
-function foldsOf(labelled: readonly Labelled[], next: () => number): number[] {
-  const order = labelled.map(({ truth }, index) => ({ index, truth, at: next() }))
+/** The fold of each call: calls that are alike together, and those with the same answer, shuffled, in turns. */
+export function foldsOf(labelled: readonly Labelled[], next: () => number): number[] {
+  const alike = Map.groupBy(labelled.keys(), (index) => labelled[index]?.kin ?? index)
+  const order = [...alike.values()].map((members) => {
+    const [first] = members as [number, ...number[]]
+    return { members, truth: labelled[first]?.truth ?? 0, at: next() }
+  })
   order.sort((a, b) => a.truth - b.truth || a.at - b.at)
   const fold = new Array<number>(labelled.length).fill(0)
-  for (const [position, { index }] of order.entries()) fold[index] = position % folds
+  for (const [position, { members }] of order.entries()) {
+    for (const index of members) fold[index] = position % folds
+  }
   return fold
 }
 

@@ -6,7 +6,7 @@ import { nearestName } from '../../domain/nearest.ts'
 import type { Refusal } from '../../domain/refusals.ts'
 import { shapeOf } from '../body-shapes.ts'
 import { wireOf } from '../errors.ts'
-import { CheckedBody, refusalOf } from '../validation.ts'
+import { CheckedBody, formOf, refusalOf } from '../validation.ts'
 import { headerOf } from './header-list.ts'
 
 /** A member of a request that its contract does not have. */
@@ -87,7 +87,7 @@ function nameInHeader(reply: FastifyReply, names: readonly string[]): void {
 /** The first of them, at least one more than are named, in the order of the data. */
 export function unknownFields(contract: unknown, data: unknown): UnknownField[] {
   const found: UnknownField[] = []
-  if (contract !== undefined) search(data, shapeOf(contract as z.ZodType), [], found)
+  if (contract !== undefined) search(data, shapeOf(formOf(contract as z.ZodType, data)), [], found)
   return found
 }
 

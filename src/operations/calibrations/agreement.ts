@@ -1,13 +1,12 @@
 import { createYieldToLoop, type YieldToLoop } from '../../../packages/waiting/index.ts'
 import { Refusal, wrong } from '../../domain/refusals.ts'
 import {
-  ac1OfVotes,
   cohenKappa,
+  coincidencesOf,
   confusionOf,
-  fleissKappa,
   gwetAc1,
+  krippendorffAlpha,
   type Pair,
-  votesOf,
 } from '../../domain/statistics/agreement.ts'
 import { calibrated } from '../../domain/statistics/calibration.ts'
 import { correctedShare, labelsToPromise, thresholdOf } from '../../domain/statistics/flagged.ts'
@@ -25,6 +24,9 @@ const maxCallIds = 100
 /** With fewer labels chance is not told from agreement. */
 const minLabelsOfKappa = 30
 const tooSure = 'all agree, and so do all samples of them: an interval from 1 to 1 is too narrow'
+/** How calls were chosen to be labelled is not recorded. */
+const ofSample =
+  'all figures hold if labelled calls were chosen at random; those that teach most, or that a rule picked by a score, are not'
 const yes = 0
 
 type JudgedCall = LabelledCall & Pair
@@ -46,8 +48,9 @@ export async function agreementOf(db: BoundDatabase, scope: Scope, body: Agreeme
   const judgedOpen = open.map(({ probabilities }) => judgedOf(probabilities))
   const pause = createYieldToLoop(db.signal)
   const notes = note === undefined ? [] : [note]
+  if (calls.length > 0) notes.push(ofSample)
   const beyond = await chanceCorrected(calls, evidence, notes, pause)
-  const humans = await amongPeople(labelled, categories.length, pause)
+  const humans = await amongPeople(labelled, categories.length, question.type === 'score', pause)
   if ([beyond, humans].some((found) => (found?.kappa ?? found?.ac1)?.low === 1)) notes.push(tooSure)
   return {
     ...evidenceFields(evidence),
@@ -147,27 +150,29 @@ function ratesOf(calls: readonly JudgedCall[], unlabelled: readonly number[], no
   }
 }
 
-/** Over the calls that the most common number of people, two at least, have labelled. */
+/** κ and AC1 over the calls that the most common number of people, two at least, have labelled; α over all of these. */
 export async function amongPeople(
   labelled: readonly Pick<LabelledCall, 'votes'>[],
   size: number,
+  isOrdinal: boolean,
   pause: YieldToLoop,
 ) {
-  const byRaters = Map.groupBy(labelled, ({ votes }) => votes.length)
   // Where an adjudicator alone has answered there is none.
-  byRaters.delete(0)
-  byRaters.delete(1)
+  const ratings = labelled.map(({ votes }) => votes).filter(({ length }) => length > 1)
+  const byRaters = Map.groupBy(ratings, ({ length }) => length)
   const [common] = [...byRaters].toSorted(([, a], [, b]) => b.length - a.length)
   if (common === undefined) return null
-  const [raters, calls] = common
-  const votes = calls.map((call) => votesOf(call.votes, size))
-  const isEnough = calls.length >= minLabelsOfKappa
-  const beyondChance = (of: typeof fleissKappa) => (isEnough ? resampled(votes, of, pause) : null)
+  const [raters, alike] = common
+  const beyondChance = (of: typeof ratings, statistic: (counts: number[][]) => number | null) =>
+    of.length < minLabelsOfKappa
+      ? null
+      : resampled(of, (sample) => statistic(coincidencesOf(sample, size)), pause)
   return {
-    calls: calls.length,
+    calls: alike.length,
     raters,
-    kappa: await beyondChance(fleissKappa),
-    ac1: await beyondChance(ac1OfVotes),
+    kappa: await beyondChance(alike, (counts) => cohenKappa(counts)),
+    ac1: await beyondChance(alike, gwetAc1),
+    alpha: await beyondChance(ratings, (counts) => krippendorffAlpha(counts, isOrdinal)),
   }
 }
 

@@ -124,9 +124,11 @@ const report = {
   before: quality.nullable(),
   after: quality.nullable().describe('With maps that were fitted without the call that they are tried on.'),
   map: z
-    .object({ a: z.number(), b: z.number() })
+    .object({ a: z.number(), b: z.number(), shifts: z.array(z.number()).optional() })
     .nullable()
-    .describe('p = softmax(a · logits), with b added for yes. Null with fewer than 20 labels.'),
+    .describe(
+      'p = softmax(a · logits), with b added for yes; of others, `shifts` for the options in their order. Null with fewer than 20 labels.',
+    ),
   gain: estimate.describe('By how much the log loss falls.'),
   helps: z.boolean().describe('Whether even the lower end of the gain is above 0.'),
   why: z.string().nullable().describe('Why there is no calibration.'),
@@ -146,9 +148,11 @@ export const Fitted = answer('The report, and the calibration that was stored; n
 })
 
 export const humans = z
-  .object({ calls: z.int(), raters: z.int(), kappa: estimate, ac1: estimate })
+  .object({ calls: z.int(), raters: z.int(), kappa: estimate, ac1: estimate, alpha: estimate })
   .nullable()
-  .describe('Between people, over the calls that equally many have labelled: Fleiss’ κ and AC1.')
+  .describe(
+    'Between people: Fleiss’ κ and AC1 over the calls that equally many have labelled, Krippendorff’s α over all that several have, of levels the ordinal one.',
+  )
 
 export const Agreement = answer('How well the judge and people agree.', {
   ...evidence,

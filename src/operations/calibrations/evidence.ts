@@ -4,7 +4,7 @@ import { wrong } from '../../domain/refusals.ts'
 import type { Labelled } from '../../domain/statistics/calibration.ts'
 import { sumOf } from '../../domain/statistics/intervals.ts'
 import type { BoundDatabase, Database } from '../../storage/database.ts'
-import { streamFeedbackOfType } from '../../storage/feedback/queries.ts'
+import { streamFeedbackOfType, streamKin } from '../../storage/feedback/queries.ts'
 import { maxChoices } from '../decisions/contract.ts'
 import { prefixes } from '../feedback/kinds.ts'
 import { readScorer } from '../monitors/bound-scorers.ts'
@@ -61,12 +61,6 @@ interface Decision {
   probabilities: readonly number[] | undefined
 }
 
-/** A member of a score, as judges with questions give it. */
-interface JudgedValue {
-  probability?: number | null
-  probabilities?: number[]
-}
-
 export async function evidenceOf(db: BoundDatabase, scope: Scope, body: ReportBody): Promise<Evidence> {
   const { project } = scope
   checkLabels(body.labels)
@@ -111,7 +105,8 @@ export async function evidenceOf(db: BoundDatabase, scope: Scope, body: ReportBo
     }
   }
   return {
-    ...{ question, categories, digest, decided, labelled, open },
+    ...{ question, categories, digest, decided, open },
+    labelled: await withKin(db, project, labelled),
     prompt: example.prompt,
     model: example.model,
     counts: {
@@ -119,6 +114,14 @@ export async function evidenceOf(db: BoundDatabase, scope: Scope, body: ReportBo
       other_digests: [...others].map(([digest, count]) => ({ digest, decisions: count })),
     },
   }
+}
+
+/** Calls that are alike must not vouch for each other. */
+async function withKin(db: BoundDatabase, project: string, labelled: readonly LabelledCall[]) {
+  const ids = labelled.map(({ call_id }) => call_id)
+  const known = new Map<string, string>()
+  for await (const rows of streamKin(db, project, ids)) for (const { id, kin } of rows) known.set(id, kin)
+  return labelled.map((call): LabelledCall => ({ ...call, kin: known.get(call.call_id) ?? call.call_id }))
 }
 
 /** The newest decision about each call, the newest first. */
@@ -176,9 +179,10 @@ const ownMember = (value: unknown, name: string): unknown => {
 /** Clients may round what they write. */
 const maxSumError = 0.01
 
-/** A refused question has none. */
-function probabilitiesOf({ probability, probabilities }: JudgedValue): readonly number[] | undefined {
-  const isProbability = (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1
+/** Of a member of a score, as judges with questions give it; a refused question has none. */
+function probabilitiesOf({ probability, probabilities }: Record<string, unknown>) {
+  const isProbability = (value: unknown): value is number =>
+    typeof value === 'number' && value >= 0 && value <= 1
   if (Array.isArray(probabilities)) {
     if (probabilities.length > maxChoices || !probabilities.every(isProbability)) return []
     return Math.abs(sumOf(probabilities) - 1) <= maxSumError ? probabilities : []

@@ -2,10 +2,10 @@ import { createYieldToLoop } from '../../../packages/waiting/index.ts'
 import {
   fitted,
   identity,
-  isBiasFitted,
   minLabels,
   minSlope,
   mostTelling,
+  shiftedOptions,
 } from '../../domain/statistics/calibration.ts'
 import { crossValidated, gainOf, qualityOf } from '../../domain/statistics/reliability.ts'
 import { boundTo } from '../../storage/transaction.ts'
@@ -36,11 +36,11 @@ export async function reportOn(evidence: Evidence, signal: AbortSignal): Promise
   const { labelled, open, question } = evidence
   const pause = createYieldToLoop(signal)
   const isPredicate = question.type === 'predicate'
-  const bias = isBiasFitted(labelled, isPredicate)
+  const shifted = shiftedOptions(labelled, isPredicate)
   const count = labelled.length
   const isFitted = count >= minLabels
-  const map = isFitted ? await fitted(labelled, { bias }, pause) : null
-  const tried = isFitted ? await crossValidated(labelled, bias, pause) : undefined
+  const map = isFitted ? await fitted(labelled, { shifted }, pause) : null
+  const tried = isFitted ? await crossValidated(labelled, shifted, pause) : undefined
   const gain = tried ? await gainOf(labelled, tried, pause) : null
   const isTelling = map !== null && map.a > minSlope
   const helps = isTelling && gain !== null && gain.low > 0
@@ -48,7 +48,7 @@ export async function reportOn(evidence: Evidence, signal: AbortSignal): Promise
     open,
     labelled,
     map ?? identity,
-    { bias: isPredicate, count: reviewed },
+    { shifted: isPredicate ? [0] : [], count: reviewed },
     pause,
   )
   return {

@@ -5,12 +5,15 @@ import { wrong } from '../../domain/refusals.ts'
 import { type CalibrationMap, calibrated, minSlope } from '../../domain/statistics/calibration.ts'
 import { isOf } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { maxChoices } from '../decisions/contract.ts'
 import { liveObject } from '../objects/read.ts'
 
 export const calibrationClass = 'Calibration'
 
 /** No fit comes near it. Anyone may store an object, and beyond it products overflow to what is no probability. */
 const maxFactor = 1e6
+
+const shift = z.number().min(-maxFactor).max(maxFactor)
 
 /** What a calibration is needed for: the map, and what it was fitted for. */
 const StoredCalibration = z.object({
@@ -19,7 +22,9 @@ const StoredCalibration = z.object({
   /** The digest of the judge's prompt. */
   prompt: z.string(),
   a: z.number().min(minSlope).max(maxFactor),
-  b: z.number().min(-maxFactor).max(maxFactor),
+  b: shift,
+  /** Calibrations that were fitted before choices had shifts have none. */
+  shifts: z.array(shift).max(maxChoices).optional(),
 })
 export type StoredCalibration = z.output<typeof StoredCalibration> & {
   /** Names its version, also where a request names the latest. */
@@ -49,17 +54,17 @@ export async function readCalibration(
   return { ...found.data, ref: objectRef(ref.scheme, project, 'object', version.object_id, version.digest) }
 }
 
-/** Those that questions name, by the index of the question. */
+/** Those that questions name, by the index of the question. Where questions have ids, fields are named by them. */
 export async function calibrationsOf(
   db: Reader,
   project: string,
-  questions: readonly { calibration?: string | null | undefined }[],
+  questions: readonly { id?: string; calibration?: string | null | undefined }[],
   path: string,
 ): Promise<Map<number, StoredCalibration>> {
   const found = new Map<number, StoredCalibration>()
-  for (const [index, { calibration }] of questions.entries()) {
+  for (const [index, { id = index, calibration }] of questions.entries()) {
     if (calibration == null) continue
-    found.set(index, await readCalibration(db, project, calibration, `${path}.${index}.calibration`))
+    found.set(index, await readCalibration(db, project, calibration, `${path}.${id}.calibration`))
   }
   return found
 }

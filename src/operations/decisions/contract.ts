@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { answer, jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
+import { answer, jsonObject, jsonValue, plainText, traits } from '../../domain/fields.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { refused } from '../generation/refused-fields.ts'
 import { samplingFields } from '../generation/sampling-fields.ts'
 import { documented, integer } from '../generation/scalars.ts'
@@ -133,6 +134,7 @@ export const refusedDecisionFields = {
 }
 
 export const DecisionBody = z.object({
+  state: refused('give input for a list of questions, state for an object of them'),
   input: z
     .union([z.string(), z.array(InputItem).max(maxItems)], {
       error: 'expected a string or a list of items',
@@ -220,10 +222,13 @@ const images = () =>
     .describe('Data URLs of images, for servers elsewhere that read them; refused by others.')
 
 export const SystemOneBody = z.object({
-  state: jsonValue().describe('What the questions are about: a text, or any JSON.'),
+  state: jsonValue('a text, an object or a list').describe(
+    'What the questions are about: a text, or any JSON.',
+  ),
   questions: jsonObject().describe(
     'By id: `{"type": "noul" | "choice" | "score", "instructions": …, "criteria": …, "calibration": …}`. Answers keep the order. A calibration is named as in `/v1/decisions`.',
   ),
+  input: refused('give state for an object of questions, input for a list of them'),
   instructions: z.string().max(longest).nullish().describe('Instructions of the system.'),
   chat_template_kwargs: z
     .strictObject({
@@ -241,7 +246,18 @@ export const SystemOneBody = z.object({
 })
 export type SystemOneBody = z.output<typeof SystemOneBody>
 
-export const SystemOneAnswer = answer('The answers, by the ids of the questions.', {
+/** Both routes accept both. They differ in what is asked about; if that does not tell, in the questions. */
+export const AnyDecisionBody = z.union([DecisionBody, SystemOneBody])
+export type AnyDecisionBody = z.output<typeof AnyDecisionBody>
+
+traits.add(AnyDecisionBody, {
+  optionOf({ input, state, questions }: { input?: unknown; state?: unknown; questions?: unknown }) {
+    const isTold = (input == null) !== (state == null)
+    return (isTold ? state != null : questions instanceof JsonText) ? 1 : 0
+  },
+})
+
+const SystemOneAnswer = answer('The answers, by the ids of the questions.', {
   id: plainText(1_024),
   object: z.literal('structured_decision'),
   created: z.int(),
@@ -250,3 +266,7 @@ export const SystemOneAnswer = answer('The answers, by the ids of the questions.
   diagnostics: z.record(z.string(), Diagnosis),
   usage: z.object({ input_tokens: z.int(), output_tokens: z.int() }),
 })
+
+export const AnyDecisionAnswer = z
+  .union([DecisionAnswer, SystemOneAnswer])
+  .describe('The answers, in the form of the body.')

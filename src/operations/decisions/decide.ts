@@ -15,15 +15,10 @@ import { checkPriority } from '../generation/checks.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { promptGroupOf } from '../generation/prompt-group.ts'
 import { type PoolingContext, type Progress, whileMeasured } from '../pooling/pooling.ts'
+import type { DecisionBody } from './contract.ts'
 
 /** What the two routes ask alike. */
-interface Options {
-  model?: string | null | undefined
-  orders?: number | null | undefined
-  thinking_token_budget?: number | null | undefined
-  cache_salt?: string | null | undefined
-  priority?: number | null | undefined
-}
+type Options = Pick<DecisionBody, 'model' | 'orders' | 'thinking_token_budget' | 'cache_salt' | 'priority'>
 
 export interface Decided {
   model: string

@@ -10,7 +10,7 @@ import { questionsOf } from './questions.ts'
 import { calibratedBy, choiceConfidence, diagnosisOf, scoreConfidence, scoreOf, winnerOf } from './shares.ts'
 
 /** Decisions as the clients of OpenAI ask for them and read them. */
-export type MadeDecisions = Omit<DecisionAnswer, 'id'>
+export type MadeDecisions = Omit<DecisionAnswer, 'id'> & { cached?: undefined }
 
 export async function makeDecisions(
   services: GenerationParts,

@@ -3,52 +3,35 @@ import type { GenerationParts } from '../generation/parts.ts'
 import { chargedBody } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { type PoolingQuestion, poolingRefusals, respondPooled } from '../pooling/respond.ts'
-import { DecisionAnswer, DecisionBody, SystemOneAnswer, SystemOneBody } from './contract.ts'
+import { AnyDecisionAnswer, AnyDecisionBody } from './contract.ts'
 import { type MadeDecisions, makeDecisions } from './openai.ts'
 import { makeSystemOneDecisions, type SystemOneDecisions } from './system-one.ts'
 
-const openAi: PoolingQuestion<DecisionBody, MadeDecisions> = {
+const question: PoolingQuestion<AnyDecisionBody, MadeDecisions | SystemOneDecisions> = {
   kind: 'decision',
   prefix: 'decision-',
-  make: makeDecisions,
-  recorded: (made, id) => ({ id, ...made }),
-  send: (_, made, id) => ({ id, ...made }),
-}
-
-const systemOne: PoolingQuestion<SystemOneBody, SystemOneDecisions> = {
-  kind: 'decision',
-  prefix: 'decision-',
-  make: makeSystemOneDecisions,
+  make: (services, body, context) =>
+    body.state == null
+      ? makeDecisions(services, body, context)
+      : makeSystemOneDecisions(services, body, context),
   recorded: (made, id) => ({ id, ...made }),
   send: (_, { cached: __, ...made }, id) => ({ id, ...made }),
 }
 
 const decide: Routes<GenerationParts> = async (app, services) => {
   const schema = {
-    summary: 'Answer questions about an input with probabilities',
-    description: 'Compatible with OpenAI. docs/typed-decisions.md describes it.',
+    summary: 'Answer questions with probabilities',
+    description:
+      'Compatible with OpenAI (`input`), or TypeSafe, llama-server and vLLM (`state`). docs/typed-decisions.md describes it.',
     tags: ['decisions'],
-    body: DecisionBody,
-    response: { 200: DecisionAnswer, ...poolingRefusals },
+    body: AnyDecisionBody,
+    response: { 200: AnyDecisionAnswer, ...poolingRefusals },
   }
-  for (const url of ['/v1/decisions', '/v1/decisions/']) {
+  for (const url of ['/v1/decisions', '/v1/decisions/', '/v1/systemone']) {
     app.post(url, { config: chargedBody, schema: { ...schema, hide: url.endsWith('/') } }, (request, reply) =>
-      respondPooled(services, request, reply, openAi),
+      respondPooled(services, request, reply, question),
     )
   }
 }
 
-const decideAsSystemOne: Routes<GenerationParts> = async (app, services) => {
-  const schema = {
-    summary: 'Answer questions about a state with probabilities',
-    description: 'Compatible with TypeSafe, llama-server and vLLM. docs/typed-decisions.md describes it.',
-    tags: ['decisions'],
-    body: SystemOneBody,
-    response: { 200: SystemOneAnswer, ...poolingRefusals },
-  }
-  app.post('/v1/systemone', { config: chargedBody, schema }, (request, reply) =>
-    respondPooled(services, request, reply, systemOne),
-  )
-}
-
-export const decisionRoutes = family(decide, decideAsSystemOne)
+export const decisionRoutes = family(decide)

@@ -4,7 +4,7 @@ import { described } from '../../domain/described.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse, wrong } from '../../domain/refusals.ts'
 import type { DecisionAnswer, DecisionOption, DecisionQuestion } from '../../inference/decisions/decision.ts'
-import { readCalibration, type StoredCalibration } from '../calibrations/stored.ts'
+import { calibrationsOf } from '../calibrations/stored.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { PoolingContext } from '../pooling/pooling.ts'
 import { maxChoices, maxLevels, maxQuestions, type SystemOneBody } from './contract.ts'
@@ -42,12 +42,7 @@ export async function makeSystemOneDecisions(
   checkCount('questions', asked.length, 1, maxQuestions)
   const read = asked.map(([id, text]) => questionOf(id, text))
   const questions = read.map(({ question }) => question)
-  const calibrations = new Map<number, StoredCalibration>()
-  for (const [index, { question, calibration }] of read.entries()) {
-    if (calibration === undefined) continue
-    const field = `${question.field}.calibration`
-    calibrations.set(index, await readCalibration(services.db, context.project, calibration, field))
-  }
+  const calibrations = await calibrationsOf(services.db, context.project, read, 'questions')
   const { state, instructions } = body
   const input = state.text.startsWith('"') ? (state.value as string) : state.text
   if (input.trim() === '') throw wrong('state', 'an empty text', 'a text, or any other JSON')
@@ -69,20 +64,24 @@ export async function makeSystemOneDecisions(
   )
   const { model, answers, tokens } = decided
   const shares = calibratedBy(calibrations, decided)
-  const byId = (values: readonly unknown[]) =>
-    new JsonText(objectText(asked.map(([id], index) => [id, writeJson(values[index])] as const)))
+  const ids = read.map(({ id }) => id)
+  const answered = answers.map((answer, index) =>
+    answerOf(questions[index] as DecisionQuestion, answer, shares[index]),
+  )
+  const diagnosed = answers.map((answer, index) => diagnosisOf(answer, shares[index]))
   return {
     object: 'structured_decision',
     created: Math.floor(clockNow() / 1000),
     model,
-    answers: byId(
-      answers.map((answer, index) => answerOf(questions[index] as DecisionQuestion, answer, shares[index])),
-    ),
-    diagnostics: byId(answers.map((answer, index) => diagnosisOf(answer, shares[index]))),
+    answers: byName(ids, answered),
+    diagnostics: byName(ids, diagnosed),
     usage: { input_tokens: tokens.prompt, output_tokens: tokens.written },
     cached: tokens.cached,
   }
 }
+
+const byName = (names: readonly string[], values: readonly unknown[]) =>
+  new JsonText(objectText(names.map((name, index) => [name, writeJson(values[index])] as const)))
 
 /** Names are questions and labels: of two that are alike one would be lost. */
 const membersIn = (json: string, field: string) =>
@@ -98,10 +97,7 @@ const kinds: Record<string, DecisionQuestion['kind']> = {
 
 const fields = ['type', 'instructions', 'criteria', 'calibration']
 
-function questionOf(
-  id: string,
-  json: string,
-): { question: DecisionQuestion; calibration: string | undefined } {
+function questionOf(id: string, json: string) {
   const field = `questions.${id}`
   if (!json.startsWith('{')) throw wrong(field, described(new JsonText(json)), 'an object')
   const members = membersIn(json, field)
@@ -117,7 +113,8 @@ function questionOf(
   if (text.trim() === '') throw wrong(`${field}.instructions`, 'an empty text', 'a question')
   const options = optionsOf(kind, members.get('criteria') ?? 'null', `${field}.criteria`)
   return {
-    question: { kind, field, text, options },
+    id,
+    question: { kind, field, text, options } satisfies DecisionQuestion,
     calibration: describedBy(members.get('calibration') ?? 'null', `${field}.calibration`),
   }
 }
@@ -177,8 +174,6 @@ function answerOf(
   if (probabilities === undefined) {
     throw refuse('upstream_failed', { why: `it refuses to answer ${field}, which this API cannot say` })
   }
-  const byName = (names: readonly string[], values: readonly unknown[]) =>
-    new JsonText(objectText(names.map((name, index) => [name, writeJson(values[index])] as const)))
   const names = options.map(({ name }) => name)
   const { shares } = calibrated ?? {}
   if (kind === 'predicate') {

@@ -272,9 +272,9 @@ export const routeTable = {
     {"method":"POST","url":"/classify","config":{"right":"own"},"schema":{},"checks":[]},
   ],
   decision: [
-    {"method":"POST","url":"/v1/decisions","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/decisions/contract#DecisionBody"},"schema":{},"checks":["body"]},
-    {"method":"POST","url":"/v1/decisions/","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/decisions/contract#DecisionBody"},"schema":{"hide":true},"checks":["body"]},
-    {"method":"POST","url":"/v1/systemone","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/decisions/contract#SystemOneBody"},"schema":{},"checks":["body"]},
+    {"method":"POST","url":"/v1/decisions","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/decisions/contract#AnyDecisionBody"},"schema":{},"checks":["body"]},
+    {"method":"POST","url":"/v1/decisions/","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/decisions/contract#AnyDecisionBody"},"schema":{"hide":true},"checks":["body"]},
+    {"method":"POST","url":"/v1/systemone","config":{"right":"infer","spendsTokens":true,"keepsBody":{"without":["cache_salt"]},"contract":"operations/decisions/contract#AnyDecisionBody"},"schema":{},"checks":["body"]},
   ],
   token: [
     {"method":"POST","url":"/tokenize","config":{"right":"infer","contract":"operations/tokens/contract#TokenizeBody"},"schema":{},"checks":["body"]},

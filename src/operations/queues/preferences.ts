@@ -57,7 +57,7 @@ export async function readPreferences(
     ...comparisonsOf(pairs, names),
     partial: answers === maxAnswers,
     left: shareOf(lefts, lefts + rights),
-    humans: await amongPeople(pairs, 3, pause),
+    humans: await amongPeople(pairs, 3, false, pause),
   }
 }
 

@@ -7,7 +7,7 @@ import { compileCondition } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
-import { emptySql, rawSql, type Sql, sql } from '../sql/sql.ts'
+import { emptySql, rawSql, type Sql, sql, wantedIds } from '../sql/sql.ts'
 import { type BoundReader, boundTo, type LongReader, onlyRow } from '../transaction.ts'
 import {
   countFeedback,
@@ -128,6 +128,16 @@ export function streamFeedbackOfType(
     WHERE project_id = ${project} AND feedback_type = ${type} AND call_id IS NOT NULL AND ${db.dialect.cancellable}
     ORDER BY created_at DESC, id DESC LIMIT ${limit}`
   return db.stream<CallFeedback>(statement, { rows: 500 })
+}
+
+/** Of calls: what those that are alike share, which is their thread, else the first whose texts are as long and begin alike. */
+export function streamKin(db: BoundReader, project: string, calls: readonly string[]) {
+  return db.stream<{ id: string; kin: string }>(
+    sql`${wantedIds(calls)} SELECT calls.id, coalesce(nullif(thread_id, ''), min(calls.id) OVER (PARTITION BY
+        octet_length(inputs), substr(inputs, 1, 4000), octet_length(output), substr(output, 1, 4000))) AS kin
+      FROM wanted CROSS JOIN calls WHERE project_id = ${project} AND calls.id = wanted.id AND ${db.dialect.cancellable}`,
+    { rows: 500 },
+  )
 }
 
 /** Feedback with the conversation that it is about. */

@@ -60,7 +60,7 @@ test('the truth is what an adjudicator decided, else the strict majority; people
   await finish('ben', 1, false)
   await finish('anna', 2, false)
   await finish('ben', 2, true, 'skipped')
-  const people = { calls: 1, raters: 2, kappa: null, ac1: null }
+  const people = { calls: 1, raters: 2, kappa: null, ac1: null, alpha: null }
   assert.deepEqual(await agreement(), {
     ...{ labels: 2, disputed: 1, humans: people },
     ...{ yes: [ids[0]], no: [ids[2]] },

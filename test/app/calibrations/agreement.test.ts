@@ -69,9 +69,27 @@ test('few labels give counts and no κ; people are compared with each other', as
   const { json } = await post(url, topics)
   assert.deepEqual([json.labels, json.humans.calls, json.humans.raters], [60, 40, 2])
   near(json.humans.kappa.value, 1)
+  near(json.humans.alpha.value, 1)
   assert.match(json.notes.join(), /from 1 to 1 is too narrow/)
   assert.deepEqual(json.categories, ['law', 'other', true])
   assert.ok(json.kappa.low < json.kappa.high)
+  assert.match(json.notes.join(), /hold if labelled calls were chosen at random/)
+})
+
+test('α counts all calls that several people have labelled, κ those of as many as most have', async (t) => {
+  const { post, label, decided } = await withDecidedCalls(t, 60)
+  const both = decided.map(({ id, isRude }) => ({ id, value: isRude }))
+  await label(both)
+  await label(both.slice(0, 50), keys.root)
+  const { key } = (await post('/users', { name: 'ben', entities: ['acme'] }, keys.root)).json.key
+  // The third agrees about none of the calls that all have labelled.
+  await label(
+    both.slice(0, 10).map(({ id, value }) => ({ id, value: !value })),
+    key,
+  )
+  const { humans } = (await post(url, asked)).json
+  assert.deepEqual([humans.calls, humans.raters, humans.kappa.value], [40, 2, 1])
+  assert.ok(humans.alpha.value < 0.9 && humans.alpha.low < humans.alpha.high, JSON.stringify(humans))
 })
 
 test('what does not fit the question is refused by its field', async (t) => {

@@ -26,7 +26,7 @@ interface Ending {
 }
 
 /** An app whose judge has decided about calls, each with a probability of its own, and a spec for the labels. */
-export async function withDecidedCalls(t: Ending, count: number) {
+export async function withDecidedCalls(t: Ending, count: number, fields: object = {}) {
   const weights = { Y: 0.6, N: 0.2, A: 0.2, B: 0.5, C: 0.1 }
   const opened = await openApp(t, { sweep: true, backend: scriptedBackend(deciding(() => weights)) })
   const { post } = opened
@@ -50,7 +50,7 @@ export async function withDecidedCalls(t: Ending, count: number) {
     }
   })
   // The feedback of other decisions is written as a client may, because a model would take minutes.
-  const ids = await calls(...decided.map((_, n) => ({ op_name: 'silent', output: `line ${n}` })))
+  const ids = await calls(...decided.map((_, n) => ({ op_name: 'silent', output: `line ${n}`, ...fields })))
   await batch(
     decided.map(({ yes, topic }, n) => ({
       ...about(ids[n] as string),

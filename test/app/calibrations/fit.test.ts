@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { calibrated } from '../../../src/domain/statistics/calibration.ts'
+import { seededNumbers } from '../../../src/domain/statistics/intervals.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
@@ -14,6 +15,44 @@ import { judge, rude, topic, url, withDecidedCalls } from './decided-calls.ts'
 const asked = { scorer: 'manners', question: 'rude', labels: { annotation: 'verdict' } }
 const near = (actual: number, expected: number, within = 1e-9) =>
   assert.ok(Math.abs(actual - expected) <= within, `${actual} is not ${expected}`)
+
+for (const [what, fields] of [
+  ['of one thread', { thread_id: 'one' }],
+  ['with equal texts', { output: 'Hi' }],
+] as const) {
+  test(`calls ${what} do not vouch for a map that was fitted to others of them`, async (t) => {
+    const { post, label, decided } = await withDecidedCalls(t, 100, fields)
+    await label(decided.map(({ id, isRude }) => ({ id, value: isRude })))
+    const { status, json, text } = await post(`${url}/report`, asked)
+    assert.equal(status, 200, text)
+    assert.deepEqual([json.labels, json.helps], [100, false])
+    near(json.gain.value, 0)
+  })
+}
+
+test('a choice is calibrated with a shift of each option that has labels, also where it is asked', async (t) => {
+  const { post, label, decided, app } = await withDecidedCalls(t, 200)
+  const next = seededNumbers(5)
+  const labels = decided.map(({ id, topic: shares }) => {
+    const [law = 0, other = 0] = calibrated({ a: 1, b: 2, shifts: [2, 0, -2] }, shares)
+    const drawn = next()
+    return { id, value: drawn < law ? 'law' : drawn < law + other ? 'other' : true }
+  })
+  await label(labels)
+  const { json, text } = await post(url, { ...asked, question: 'topic' })
+  const { a, b, shifts } = json.map
+  assert.equal(json.helps, true, text)
+  assert.equal(b, shifts[0])
+  near(shifts[0] - shifts[1], 2, 1)
+  const response = await app.inject({
+    ...{ method: 'POST', url: '/v1/decisions' },
+    headers: { authorization: basic(keys.alice), 'x-heddle-project': project },
+    payload: { input: 'Get lost.', questions: [{ ...topic, calibration: json.calibration }] },
+  })
+  const [{ probabilities, calibrated: moved }] = response.json().answers
+  const raw = probabilities.map(({ probability }: { probability: number }) => probability)
+  for (const [option, share] of calibrated({ a, b, shifts }, raw).entries()) near(moved[option], share)
+})
 
 test('without labels a report says how many are needed and which calls to review first', async (t) => {
   const { post, label, decided } = await withDecidedCalls(t, 60)

@@ -128,3 +128,43 @@ test('the switch of thoughts that vLLM documents is accepted where it says what 
   const refused = await asking(true)
   assert.deepEqual([refused.status, refused.json.error.param], [400, 'chat_template_kwargs.enable_thinking'])
 })
+
+test('the body tells what is asked and how it is answered, on either path', async () => {
+  const openAi = { input: 'Hi', questions: [{ type: 'predicate', instructions: 'Is it rude?' }] }
+  const stated = { state: 'Hi', questions: { rude: { type: 'noul', instructions: 'Is it rude?' } } }
+  for (const path of ['/v1/decisions', url]) {
+    const { json: listed } = await post(path, openAi)
+    assert.deepEqual([listed.object, listed.answers[0].type], ['decision', 'predicate'], path)
+    const { json: named } = await post(path, stated)
+    assert.deepEqual([named.object, named.answers.rude.type], ['structured_decision', 'noul'], path)
+    assert.equal(named.answers.rude.noul, listed.answers[0].probability)
+    for (const [body, field] of [
+      [{ ...openAi, state: 'Hi' }, 'state'],
+      [{ ...stated, input: 'Hi' }, 'input'],
+      [{ questions: openAi.questions }, 'input'],
+      [{ questions: stated.questions }, 'state'],
+      [{ ...stated, state: null }, 'state'],
+      [{ ...openAi, state: 'Hi', input: null }, 'questions'],
+      [{ input: 'Hi', questions: stated.questions }, 'questions'],
+      [{ input: 'Hi', state: 'Hi' }, 'state'],
+      [{}, 'input'],
+      [{ ...openAi, input: 7 }, 'input'],
+      [{ ...openAi, input: { text: 'Hi' } }, 'input'],
+      [{ ...openAi, input: [['Hi']] }, 'input.0'],
+      [{ ...openAi, input: null, state: null }, 'input'],
+      [{ ...openAi, questions: 'rude' }, 'questions'],
+      [{ ...openAi, questions: null }, 'questions'],
+      [{ ...openAi, questions: ['rude'] }, 'questions.0'],
+      [{ ...stated, questions: 'rude' }, 'questions'],
+      [{ ...stated, questions: null }, 'questions'],
+      [{ ...stated, questions: { rude: ['noul'] } }, 'questions.rude'],
+      [{ ...stated, state: ' ' }, 'state'],
+    ] as const) {
+      const { status, json } = await post(path, body)
+      assert.deepEqual([status, json.error?.param], [400, field], `${path} ${JSON.stringify(body)}`)
+      assert.match(json.error.message, new RegExp(`: ${field}: |^${field}: `))
+    }
+    const ignored = (await post(path, { ...openAi, images: [] })).headers['x-heddle-ignored-fields']
+    assert.equal(ignored, 'images')
+  }
+})

@@ -253,7 +253,7 @@ for (const driver of allDrivers()) {
       // By hand, with z = 1.96.
       assert.deepEqual([win_rate.count, win_rate.of], [2, 3])
       assert.ok(Math.abs(win_rate.low - 0.2077) < 1e-3 && Math.abs(win_rate.high - 0.9385) < 1e-3)
-      const humans = { calls: 6, raters: 2, kappa: null, ac1: null }
+      const humans = { calls: 6, raters: 2, kappa: null, ac1: null, alpha: null }
       assert.deepEqual(rest, { by: 'model', undecided: 1, not_compared: 1, partial: false, humans })
       assert.equal(left.of, 11)
       assert.deepEqual((await read({ by: 'op' })).not_compared, 6)

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  ac1OfVotes,
   cohenKappa,
+  coincidencesOf,
   confusionOf,
-  fleissKappa,
   gwetAc1,
-  votesOf,
+  krippendorffAlpha,
 } from '../../../src/domain/statistics/agreement.ts'
 import { correctedShare, labelsToPromise, thresholdOf } from '../../../src/domain/statistics/flagged.ts'
 import { seededNumbers, shareOf } from '../../../src/domain/statistics/intervals.ts'
@@ -76,17 +75,40 @@ test('one frequent answer, levels, and a single answer', () => {
 
 test('three raters of ten calls', () => {
   const first = [3, 3, 3, 2, 3, 1, 3, 0, 3, 2]
-  const calls = first.map((count) => [count, 3 - count])
-  near(fleissKappa(calls), 0.440994)
-  near(ac1OfVotes(calls), 0.688581)
-  assert.equal(
-    fleissKappa([
-      [3, 0],
-      [3, 0],
-    ]),
-    null,
+  const counts = coincidencesOf(
+    first.map((count) => [0, 1, 2].map((rater) => (rater < count ? 0 : 1))),
+    2,
   )
-  assert.deepEqual(votesOf([1, 0, 1], 3), [1, 2, 0])
+  near(cohenKappa(counts), 0.440994)
+  near(gwetAc1(counts), 0.688581)
+  const single = coincidencesOf([[0, 0, 0], [0]], 2)
+  assert.deepEqual(single, [
+    [3, 0],
+    [0, 0],
+  ])
+  assert.deepEqual([cohenKappa(single), krippendorffAlpha(single)], [null, null])
+})
+
+/** A call in each word, an answer in each digit, from 1. */
+const coincidencesIn = (words: string, categories: number) =>
+  coincidencesOf(
+    words.split(' ').map((word) => Array.from(word, (digit) => Number(digit) - 1)),
+    categories,
+  )
+
+test('α of answers that are partly missing: of names and of levels, by hand and as published', () => {
+  // Two agree about two of three calls. Of six answers a is given 3 times, b 3 times: 1 - 5 · 2 ÷ (2 · 9).
+  near(krippendorffAlpha(coincidencesIn('11 22 12', 2)), 4 / 9)
+  for (const [words, levels, nominal, ordinal] of [
+    ['111 112 222 233 123 333 22 1', 3, 0.496212, 0.604167],
+    ['111 2232 3333 3333 2222 1234 4444 1121 2222 555 11 3', 5, 0.743421, 0.815388],
+  ] as const) {
+    near(krippendorffAlpha(coincidencesIn(words, levels)), nominal)
+    near(krippendorffAlpha(coincidencesIn(words, levels), true), ordinal)
+  }
+  // With as many answers to each call, names are told apart as by Fleiss, but for the size of the sample.
+  const counts = coincidencesIn('112 122 111 333 313', 3)
+  near(1 - (krippendorffAlpha(counts) ?? 0), (1 - (cohenKappa(counts) ?? 0)) * (14 / 15))
 })
 
 test('the share of positive calls is corrected for the errors of the judge, as published', () => {

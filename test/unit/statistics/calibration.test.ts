@@ -6,10 +6,10 @@ import {
   calibrated,
   fitted,
   identity,
-  isBiasFitted,
   type Labelled,
   mostTelling,
   sharesOf,
+  shiftedOptions,
 } from '../../../src/domain/statistics/calibration.ts'
 import { meanOf, seededNumbers } from '../../../src/domain/statistics/intervals.ts'
 import {
@@ -19,6 +19,7 @@ import {
   claimOf,
   crossValidated,
   errorOf,
+  foldsOf,
   gainOf,
   logLossOf,
   qualityOf,
@@ -66,17 +67,17 @@ test('the worked fits of a predicate: slope, shift, log loss, Brier and calibrat
   const none = { a: 1e-12, b: 1e-12 }
   const rows: [CalibrationMap, number, number, number, number, number][] = [
     [identity, 1, 0, 0.602716, 0.196931, 0.127094],
-    [await fitted(worked, { bias: false, penalty: none }, pause), 0.534373, 0, 0.54079, 0.182565, 0.12529],
-    [await fitted(worked, { bias: false }, pause), 0.638477, 0, 0.544689, 0.184323, 0.089937],
+    [await fitted(worked, { shifted: [], penalty: none }, pause), 0.534373, 0, 0.54079, 0.182565, 0.12529],
+    [await fitted(worked, { shifted: [] }, pause), 0.638477, 0, 0.544689, 0.184323, 0.089937],
     [
-      await fitted(worked, { bias: true, penalty: none }, pause),
+      await fitted(worked, { shifted: [0], penalty: none }, pause),
       0.535564,
       -0.188456,
       0.537596,
       0.18053,
       0.07173,
     ],
-    [await fitted(worked, { bias: true }, pause), 0.639532, -0.154935, 0.541608, 0.182331, 0.077972],
+    [await fitted(worked, { shifted: [0] }, pause), 0.639532, -0.154935, 0.541608, 0.182331, 0.077972],
   ]
   for (const [map, a, b, loss, square, error] of rows) {
     near(map.a, a)
@@ -107,10 +108,10 @@ test('the worked fit of three options may also sharpen', async () => {
   const truths = [0, 1, 1, 2, 2, 0, 2, 2, 0, 1]
   const items = logits.map((row, index) => ({ probabilities: sharesOf(row), truth: truths[index] as number }))
   near(logLoss(items), 0.538148)
-  const free = await fitted(items, { bias: false, penalty: { a: 1e-12, b: 1 } }, pause)
+  const free = await fitted(items, { shifted: [], penalty: { a: 1e-12, b: 1 } }, pause)
   near(free.a, 2.06322)
   near(logLoss(items, free), 0.448045)
-  const drawn = await fitted(items, { bias: false }, pause)
+  const drawn = await fitted(items, { shifted: [] }, pause)
   near(drawn.a, 1.30605)
   near(logLoss(items, drawn), 0.485334)
 })
@@ -121,11 +122,11 @@ test('labels that are told apart without a fault, or all wrong, give finite maps
       probabilities: predicate(sign * (index - 29.5)),
       truth: index > 29 ? 0 : 1,
     }))
-  const apart = await fitted(items(1), { bias: true }, pause)
+  const apart = await fitted(items(1), { shifted: [0] }, pause)
   assert.ok(apart.a > 1 && apart.a < 20, String(apart.a))
-  const wrong = await fitted(items(-1), { bias: true }, pause)
+  const wrong = await fitted(items(-1), { shifted: [0] }, pause)
   assert.ok(wrong.a > 0 && wrong.a < 0.1, String(wrong.a))
-  const extreme = await fitted([{ probabilities: [1, 0], truth: 1 }], { bias: true }, pause)
+  const extreme = await fitted([{ probabilities: [1, 0], truth: 1 }], { shifted: [0] }, pause)
   assert.ok(Number.isFinite(extreme.a) && Number.isFinite(extreme.b))
 })
 
@@ -142,7 +143,7 @@ function simulated(count: number, seed: number, { a, b }: CalibrationMap): Label
 
 test('a known miscalibration is found again', async () => {
   const truth = { a: 0.5, b: 0.7 }
-  const map = await fitted(simulated(3_000, 7, truth), { bias: true }, pause)
+  const map = await fitted(simulated(3_000, 7, truth), { shifted: [0] }, pause)
   near(map.a, truth.a, 0.06)
   near(map.b, truth.b, 0.12)
   const fresh = simulated(3_000, 8, truth)
@@ -152,13 +153,13 @@ test('a known miscalibration is found again', async () => {
 
 test('of a model that is calibrated, few labels worsen little: at most 0.02 of log loss in the mean', async () => {
   const fresh = simulated(4_000, 1, identity)
-  for (const [count, bias] of [
-    [20, false],
-    [50, true],
+  for (const [count, shifted] of [
+    [20, []],
+    [50, [0]],
   ] as const) {
     const losses: number[] = []
     for (let draw = 0; draw < sized(20, 1_000); draw++) {
-      const map = await fitted(simulated(count, 100 + draw, identity), { bias }, pause)
+      const map = await fitted(simulated(count, 100 + draw, identity), { shifted }, pause)
       losses.push(logLoss(fresh, map) - logLoss(fresh))
     }
     assert.ok(meanOf(losses) < 0.02, `${count}: ${meanOf(losses)}`)
@@ -170,23 +171,98 @@ test('a gain across folds is rarely claimed where there is none, and found where
   const draws = sized(20, 300)
   for (let draw = 0; draw < draws; draw++) {
     const items = simulated(60, 500 + draw, identity)
-    const gain = await gainOf(items, await crossValidated(items, true, pause), pause)
+    const gain = await gainOf(items, await crossValidated(items, [0], pause), pause)
     if ((gain?.low ?? -1) > 0) claimed++
   }
   assert.ok(claimed <= draws / 15, `${claimed} of ${draws}`)
   const bad = simulated(300, 3, { a: 0.4, b: 1 })
-  const gain = await gainOf(bad, await crossValidated(bad, true, pause), pause)
+  const gain = await gainOf(bad, await crossValidated(bad, [0], pause), pause)
   assert.ok((gain?.low ?? -1) > 0)
 })
 
-test('a shift is fitted only to 50 labels of a predicate with ten of the rarer answer', () => {
-  const of = (count: number, rare: number) =>
-    Array.from({ length: count }, (_, index) => ({ probabilities: [0.5, 0.5], truth: index < rare ? 0 : 1 }))
-  assert.equal(isBiasFitted(of(49, 20), true), false)
-  assert.equal(isBiasFitted(of(50, 9), true), false)
-  assert.equal(isBiasFitted(of(50, 10), true), true)
-  assert.equal(isBiasFitted(of(50, 41), true), false)
-  assert.equal(isBiasFitted(of(50, 10), false), false)
+test('a shift is fitted with 50 labels: of a predicate with ten of the rarer answer, else of options with ten', () => {
+  const of = (...counts: number[]) =>
+    counts.flatMap((count, truth) =>
+      Array.from({ length: count }, () => ({ probabilities: [0.5, 0.5], truth })),
+    )
+  assert.deepEqual(shiftedOptions(of(20, 29), true), [])
+  assert.deepEqual(shiftedOptions(of(9, 41), true), [])
+  assert.deepEqual(shiftedOptions(of(10, 40), true), [0])
+  assert.deepEqual(shiftedOptions(of(41, 9), true), [])
+  assert.deepEqual(shiftedOptions(of(20, 20, 9), false), [])
+  assert.deepEqual(shiftedOptions(of(20, 21, 9), false), [1, 0])
+  assert.deepEqual(shiftedOptions(of(10, 9, 0, 31), false), [3, 0])
+  assert.equal(shiftedOptions(of(...Array.from({ length: 100 }, () => 10)), false).length, 32)
+})
+
+/** Labels of four options whose truth follows softmax(a · logits + shifts). */
+function chosen(count: number, seed: number, map: CalibrationMap): Labelled[] {
+  const next = seededNumbers(seed)
+  const normal = () => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())
+  return Array.from({ length: count }, () => {
+    const probabilities = sharesOf([normal(), normal(), normal(), normal()].map((logit) => 1.5 * logit))
+    const shares = calibrated(map, probabilities)
+    const drawn = next()
+    const upTo = (option: number) => shares.slice(0, option + 1).reduce((sum, share) => sum + share, 0)
+    return { probabilities, truth: [0, 1, 2].find((option) => drawn < upTo(option)) ?? 3 }
+  })
+}
+
+test('shifts of the options of a choice are found again, and help where the slope alone does not', async () => {
+  const truth = { a: 0.6, b: 1, shifts: [1, 0, -1, 0.5] }
+  const items = chosen(1_000, 21, truth)
+  const shifted = shiftedOptions(items, false)
+  assert.equal(shifted.length, 4)
+  const map = await fitted(items, { shifted }, pause)
+  near(map.a, truth.a, 0.1)
+  const { shifts = [] } = map
+  // A constant that all have changes nothing.
+  for (const [option, shift] of truth.shifts.entries())
+    near((shifts[option] ?? 0) - meanOf(shifts), shift - meanOf(truth.shifts), 0.25)
+  const fresh = chosen(4_000, 22, truth)
+  const slope = await fitted(items, { shifted: [] }, pause)
+  assert.ok(logLoss(fresh, slope) - logLoss(fresh, map) > 0.1)
+  near(logLoss(fresh, map), logLoss(fresh, truth), 0.005)
+  const gain = await gainOf(
+    await crossValidated(items, [], pause),
+    await crossValidated(items, shifted, pause),
+    pause,
+  )
+  assert.ok((gain?.low ?? -1) > 0.05)
+})
+
+test('of a choice that needs no shift, labels of any number make the map hardly worse than the slope alone', async () => {
+  const fresh = chosen(4_000, 23, identity)
+  for (const [count, most] of [
+    [49, 0],
+    [60, 0.01],
+    [150, 0.01],
+  ] as const) {
+    const losses: number[] = []
+    for (let draw = 0; draw < sized(20, 300); draw++) {
+      const items = chosen(count, 700 + draw, identity)
+      const map = await fitted(items, { shifted: shiftedOptions(items, false) }, pause)
+      losses.push(logLoss(fresh, map) - logLoss(fresh, await fitted(items, { shifted: [] }, pause)))
+    }
+    assert.ok(meanOf(losses) <= most, `${count}: ${meanOf(losses)}`)
+  }
+})
+
+test('of the most options, a fit lets others run between its steps and ends after few of them', async () => {
+  const next = seededNumbers(31)
+  const shareOf = () => sharesOf(Array.from({ length: 255 }, () => 3 * next()))
+  const items = Array.from({ length: 640 }, (_, n) => ({ probabilities: shareOf(), truth: n % 64 }))
+  const shifted = shiftedOptions(items, false)
+  assert.equal(shifted.length, 32)
+  let steps = 0
+  const counted = () => {
+    steps++
+    return undefined
+  }
+  const { shifts = [] } = await fitted(items, { shifted }, counted)
+  assert.ok(shifts.every(Number.isFinite))
+  // One for each label and each time that all are read.
+  assert.ok(steps >= 3 * items.length && steps <= 12 * items.length, String(steps / items.length))
 })
 
 test('intervals of log loss and Brier hold the true mean in about 95 of 100 samples', async () => {
@@ -228,11 +304,24 @@ test('the calibration error and its interval hold the true one, also where that 
 
 test('the maps that are tried on other calls have a shift where the one of all labels has it', async () => {
   const items = simulated(50, 3, { a: 1, b: 2 }).map((item) => ({ ...item, probabilities: [0.5, 0.5] }))
-  const bias = isBiasFitted(items, true)
-  assert.equal(bias, true)
-  for (const { probabilities } of await crossValidated(items, bias, pause)) {
+  const shifted = shiftedOptions(items, true)
+  assert.deepEqual(shifted, [0])
+  for (const { probabilities } of await crossValidated(items, shifted, pause)) {
     assert.ok((probabilities[0] ?? 0) > 0.55, `${probabilities}`)
   }
+})
+
+test('calls that are alike are in one fold; others spread each answer over the folds', () => {
+  const items = simulated(100, 9, identity).map((item, n) => ({ ...item, kin: `text ${n % 50}` }))
+  const fold = foldsOf(items, seededNumbers(1))
+  for (const [index, own] of fold.entries()) assert.equal(own, fold[index % 50])
+  assert.equal(new Set(fold).size, 5)
+  const alone = simulated(100, 9, identity)
+  const foldOf = foldsOf(alone, seededNumbers(1))
+  const yesIn = [0, 1, 2, 3, 4].map(
+    (at) => alone.filter(({ truth }, n) => truth === 0 && foldOf[n] === at).length,
+  )
+  assert.ok(Math.max(...yesIn) - Math.min(...yesIn) <= 1, `${yesIn}`)
 })
 
 test('bins have equally many claims, ten at least, and the share that was right with its interval', async () => {
@@ -250,13 +339,13 @@ test('bins have equally many claims, ten at least, and the share that was right 
 
 test('the calls that would teach most are where the map is least known, and not all alike', async () => {
   const calls = [0, 0.1, -0.1, 2, -2, 9].map((logit) => ({ logit, probabilities: predicate(logit) }))
-  const chosen = await mostTelling(calls, [], identity, { bias: true, count: 3 }, pause)
+  const chosen = await mostTelling(calls, [], identity, { shifted: [0], count: 3 }, pause)
   const logits = chosen.map(({ logit }) => logit)
   assert.ok(
     logits.some((logit) => Math.abs(logit) === 2) && logits.some((logit) => Math.abs(logit) < 1),
     `${logits}`,
   )
   assert.ok(!logits.includes(9))
-  const all = await mostTelling(calls, [], identity, { bias: true, count: 10 }, pause)
+  const all = await mostTelling(calls, [], identity, { shifted: [0], count: 10 }, pause)
   assert.equal(all.length, calls.length)
 })

@@ -190,6 +190,7 @@ function Confusion({ project, agreement }: { project: string; agreement: Agreeme
     'Share of yes that it found': agreement.true_positive_rate,
     'Share of no that it found': agreement.true_negative_rate,
     'Agreement of people (κ)': agreement.humans?.kappa,
+    'Agreement of people (α)': agreement.humans?.alpha,
     'True share of yes': agreement.prevalence?.corrected,
   }
   return (
