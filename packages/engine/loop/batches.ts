@@ -2,10 +2,10 @@ import type { NativeContext } from '../native/native.ts'
 import { additionOrder, planBatch } from './batch-plan.ts'
 import { createDecodeTimes } from './decode-times.ts'
 import { type BatchDraft, createBatchDrafts } from './drafts/batch-drafts.ts'
+import { createParticipants } from './participants.ts'
 import { createPromptPace } from './prompt-pace.ts'
 import { type Answering, isDecoding, leftToRead, nextToRead } from './request.ts'
 import type { Sequence } from './sequences.ts'
-import { createStartingTogether } from './starting-together.ts'
 import type { ActiveTenants } from './turns/active-tenants.ts'
 import { createTenantShares } from './turns/tenant-shares.ts'
 
@@ -55,16 +55,9 @@ export function createBatches({ context, tenants, batch, maxRows, maxTokens, isD
   const pace = createPromptPace(decodeTimes, context)
   const drafting = createBatchDrafts({ batch, maxRows, context: maxTokens }, () => pace.readMs(1))
   const shares = createTenantShares()
-  const startingTogether = createStartingTogether(pace)
+  const participants = createParticipants({ decodeTimes, shares, readMs: pace.readMs })
   let turn = 0
   let decodeMs = 0
-
-  /** If the answers of several tenants take longer together than one tenant after the other, the tenants take turns. */
-  function inTurn(answerings: readonly Answering[], meeting: ReadonlySet<string>): readonly Answering[] {
-    if (meeting.size < 2 || !answerings.every(isDecoding)) return answerings
-    const own = answerings.filter(({ tenant }) => tenant === shares.next)
-    return decodeTimes.areTurnsFaster(answerings.length, own.length, meeting.size) ? own : answerings
-  }
 
   function draftsOf(answerings: readonly Answering[], prompts: number): ReadonlyMap<Answering, BatchDraft> {
     const decoding = answerings.filter(isDecoding)
@@ -145,13 +138,15 @@ export function createBatches({ context, tenants, batch, maxRows, maxTokens, isD
       const meeting = new Set(running.map(({ tenant }) => tenant))
       shares.meet(meeting)
       const isShared = meeting.size > 1 || running.some(({ tenant }) => tenants.hasOthers(tenant))
-      const answerings = isShared ? inTurn(running, meeting) : startingTogether(running)
-      // A prompt delays the decoding of others: it waits while its tenant is ahead.
-      const waits = (answering: Answering) =>
-        meeting.size > 1 && !isDecoding(answering) && shares.isAhead(answering.tenant, maxAhead(decodeTimes))
+      const answerings = isShared
+        ? participants.inTurn(running, meeting.size)
+        : participants.startingTogether(running)
       const decoding = answerings.filter(isDecoding).length
       return batchOf(
-        answerings.map((answering) => ({ answering, tokens: waits(answering) ? 0 : leftToRead(answering) })),
+        answerings.map((answering) => ({
+          answering,
+          tokens: participants.waitsForOthers(answering, meeting.size) ? 0 : leftToRead(answering),
+        })),
         pace.maxTokens({ decoding, prefilling: answerings.length - decoding, isShared }),
       )
     },
@@ -183,14 +178,6 @@ export function createBatches({ context, tenants, batch, maxRows, maxTokens, isD
       shares.pay(tokens, ms)
     },
   }
-}
-
-/** Tenants whose times differ by less than so many steps of an answer read their prompts in one batch. */
-const aheadSteps = 2
-
-/** How much more of the model's time than another a tenant may have used before its prompts wait, in milliseconds. */
-function maxAhead({ stepMs = Number.POSITIVE_INFINITY }: { stepMs: number | undefined }): number {
-  return aheadSteps * stepMs
 }
 
 /** Rows without a token of the draft have the last known token. */

@@ -16,9 +16,6 @@ export interface Sequence {
 
 export type Sequences = ReturnType<typeof createSequences>
 
-/** Two rows take twice as long as one in small models: from three busy sequences on it pays to be adjacent. */
-const fewestBeside = 2
-
 /**
  * `copyFrom`: how many tokens a copy of another sequence's memory must save. A copy takes as long as reading a few
  * tokens, more with a longer context, whatever it holds. `isLostKept`: what a sequence loses can be restored at little
@@ -56,15 +53,14 @@ export function createSequences(count: number, copyFrom: number, { isLostKept = 
 
   /**
    * Which sequence to lose first: an empty one, then one that background work has left, then the least recently used.
-   * llama.cpp computes neighbours together and all others one after the other (`split_equal`), so while several are
-   * busy, one adjacent to them comes before the least recently used.
+   * llama.cpp computes neighbours together and all others one after the other (`split_equal`), so one adjacent to busy
+   * ones comes before the least recently used.
    */
   function isPoorer(a: Sequence, b: Sequence): boolean {
     if ((a.tokens.length === 0) !== (b.tokens.length === 0)) return a.tokens.length === 0
     if (a.isBackground !== b.isBackground) return a.isBackground
     const beside = busyBeside(a) - busyBeside(b)
-    const isCrowd = isLostKept && beside !== 0 && all.filter(({ busy }) => busy).length >= fewestBeside
-    return isCrowd ? beside > 0 : a.used < b.used
+    return isLostKept && beside !== 0 ? beside > 0 : a.used < b.used
   }
 
   function closer(best: Shared, other: Shared): Shared {

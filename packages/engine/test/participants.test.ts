@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createDecodeTimes } from '../loop/decode-times.ts'
+import { createParticipants } from '../loop/participants.ts'
 import type { Answering } from '../loop/request.ts'
-import { createStartingTogether } from '../loop/starting-together.ts'
+import { createTenantShares } from '../loop/turns/tenant-shares.ts'
 
 const promptLength = 24
 
@@ -23,7 +25,12 @@ const writing = (since?: number) => answering(promptLength + 1, since)
 /** Which of the answers take part in the next batch. */
 function waiting(readMs: (tokens: number) => number | undefined = (tokens) => 10 * tokens) {
   let time = 0
-  const startingTogether = createStartingTogether({ readMs, now: () => time })
+  const { startingTogether } = createParticipants({
+    decodeTimes: createDecodeTimes(),
+    shares: createTenantShares(),
+    readMs,
+    now: () => time,
+  })
   return {
     chosen: (...answerings: Answering[]) =>
       startingTogether(answerings).map((own) => answerings.indexOf(own)),
