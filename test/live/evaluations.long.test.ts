@@ -10,7 +10,7 @@ import { ResultsBody } from '../../src/operations/evaluations/results-contract.t
 import type { CallPart } from '../../src/storage/calls/parts.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { checkEvaluation } from '../../src/storage/evaluations/check.ts'
-import { storeColumns } from '../../src/storage/evaluations/columns/gather.ts'
+import { storeColumns } from '../../src/storage/evaluations/columns/store-columns.ts'
 import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { boundTo } from '../../src/storage/transaction.ts'

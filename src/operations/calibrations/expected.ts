@@ -19,6 +19,10 @@ interface ExpectedValue {
   value: string | undefined
 }
 
+/**
+ * What the datasets of these runs say is right, for each prediction; of the first 20,000. A run that is not in the
+ * project is refused before anything is read.
+ */
 export async function* expectedValues(
   db: BoundDatabase,
   { caller, project }: Scope,
