@@ -153,24 +153,27 @@ export async function mostTelling<Call extends { probabilities: readonly number[
   pause: YieldToLoop,
 ): Promise<Call[]> {
   const known = diagonal(weightsOf(usual, shifted))
-  const none = diagonal(known.map(() => 0))
   const tell = (sum: Matrix, { probabilities }: Pick<Call, 'probabilities'>) => {
     const logits = logitsOf(probabilities)
     addSpread(sum, logits, sharesOf(scoresOf(map, logits)), shifted)
     return sum
   }
   await inSteps(labelled, (label) => void tell(known, label), pause)
-  const open: { call: Call; spread: Matrix }[] = []
-  await inSteps(calls, (call) => void open.push({ call, spread: tell(structuredClone(none), call) }), pause)
+  const open = [...calls]
   const chosen: Call[] = []
   while (chosen.length < count && open.length > 0) {
-    const columns = diagonal(known.map(() => 1)).map((unit) => solved(known, unit))
-    const gains = open.map(({ spread }) => sumOf(spread.map((row, index) => dot(row, columns[index] ?? []))))
-    const best = gains.reduce((most, gain, index) => (gain > (gains[most] as number) ? index : most), 0)
-    const [{ call }] = open.splice(best, 1) as [(typeof open)[number]]
+    const inverse: Matrix = []
+    await inSteps(diagonal(known.map(() => 1)), (unit) => void inverse.push(solved(known, unit)), pause)
+    let best = { index: 0, gain: Number.NEGATIVE_INFINITY }
+    const look = (call: Call, index: number) => {
+      const spread = tell(diagonal(known.map(() => 0)), call)
+      const gain = sumOf(spread.map((row, column) => dot(row, inverse[column] as number[])))
+      if (gain > best.gain) best = { index, gain }
+    }
+    await inSteps(open, look, pause)
+    const [call] = open.splice(best.index, 1) as [Call]
     chosen.push(call)
     tell(known, call)
-    await pause()
   }
   return chosen
 }

@@ -110,9 +110,14 @@ async function estimatedError(bins: readonly Bin[], pause: YieldToLoop): Promise
 const minLabelsOfError = 100
 
 export async function qualityOf(labelled: readonly Labelled[], isPredicate: boolean, pause: YieldToLoop) {
-  const claims = labelled.map((item) => claimOf(item, isPredicate))
+  async function each<Value>(read: (item: Labelled) => Value): Promise<Value[]> {
+    const values: Value[] = []
+    await inSteps(labelled, (item) => void values.push(read(item)), pause)
+    return values
+  }
+  const claims = await each((item) => claimOf(item, isPredicate))
   const excesses = claims.map(({ probability, isRight }) => probability - (isRight ? 1 : 0))
-  const meanWith = (loss: (item: Labelled) => number) => resampled(labelled.map(loss), meanOf, pause)
+  const meanWith = async (loss: (item: Labelled) => number) => resampled(await each(loss), meanOf, pause)
   const bins = binsOf(claims)
   return {
     log_loss: await meanWith(logLossOf),
