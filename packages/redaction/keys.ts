@@ -9,15 +9,16 @@ const before = String.raw`(^|[^A-Za-z0-9]|\\[bfnrt]|%(?:25)?[0-9A-Fa-f]{2}|\[[\d
 /** What no key interrupts: words of prose are shorter, and need not be compared with each form. */
 const inOne = String.raw`[\w.:/\\~+=%|!-]{15}`
 
+/** No name of a program: it has a digit, or two capitals together. */
+const odd = String.raw`(?=[\w-]{0,40}(?:\d|[A-Z]{2}))`
+const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![A-Za-z0-9-])'
+
 /**
  * Keys whose makers gave them a form, which often spells the maker. Others: Stripe, Google, Slack (xox), age and Twilio (SK),
  * Atlassian (AT), Grafana (gl), Postman (PM), SendGrid (SG), Sourcegraph, Databricks (d), Vault (hv), Square, Mailgun and
  * Mailchimp (us), Doppler, Airtable, New Relic, Pinecone, Together, Voyage, Netlify, Fireworks, Resend, ElevenLabs (sk_), Brevo,
  * Dynatrace, Alibaba, Tencent, Yandex, JFrog, Dropbox (sl), Mapbox (sk.), 1Password, Fly.io, OpenShift, Cloudflare (v1), NuGet.
  */
-/** No name of a program: it has a digit, or two capitals together. */
-const odd = String.raw`(?=[\w-]{0,40}(?:\d|[A-Z]{2}))`
-const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![A-Za-z0-9-])'
 const key = new RegExp(
   `${before}(?=${inOne})(?:${[
     String.raw`sk-[\w-]{20,}`,
@@ -74,7 +75,7 @@ const key = new RegExp(
   ].join('|')})`,
   'g',
 )
-/** What marks those of Azure and Terraform stands in their middle: looking for it alone takes hardly any time. */
+/** What marks those of Azure, Terraform and some others stands in their middle: looking for it alone takes hardly any time. */
 const mark = /JQQJ99|AZDO|\.atlasv1\.|_mmk|access_token\$|Atz[ar](?:\||%7C)/
 const marked =
   /[A-Za-z0-9]{52}(?:JQQJ99[A-Za-z0-9]{26}|[A-Za-z0-9]{24}AZDO[A-Za-z0-9]{4})(?![A-Za-z0-9])|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk|access_token\$\w{7,12}\$[0-9a-z]{16}\$[0-9a-f]{32}|Atz[ar](?:\||%7C)[\w-]{60,}/g

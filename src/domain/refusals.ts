@@ -211,12 +211,12 @@ export const refusals = {
   },
   gate_not_passed: {
     status: 409,
-    message: '{field}: version {version} does not pass the gate of label {label}: {why}.',
+    message: '{field}: version {"version"} does not pass the gate of label {"label"}: {why}.',
     help: 'An admin can override the gate (docs/prompts.md).',
   },
   label_moved: {
     status: 409,
-    message: '{field}: the label {label} names version {version} by now; nothing was moved.',
+    message: '{field}: the label {"label"} names version {version} by now; nothing was moved.',
     help: 'Another request moved it or changed its gate.',
   },
   prompt_unusable: {
@@ -287,7 +287,7 @@ export const refusals = {
   },
   digest_differs: {
     status: 409,
-    message: '{field}: {received} was expected, but the digest is {digest}. Nothing was stored.',
+    message: '{field}: {"received"} was expected, but the digest is {digest}. Nothing was stored.',
     help: 'The value was changed on the way.',
   },
   object_changed: {
@@ -304,13 +304,14 @@ export const refusals = {
   },
   feedback_conflict: {
     status: 409,
-    message: '{field}: the feedback {received} already exists in project {project}, with different content.',
+    message:
+      '{field}: the feedback {"received"} already exists in project {"project"}, with different content.',
     help: 'The id exists with other content. Leave it out, use another, or use /feedback/replace.',
   },
   feedback_of_other_user: {
     status: 409,
     message:
-      '{field}: the same feedback {received} already exists in project {project}, from the user {"user"}.',
+      '{field}: the same feedback {"received"} already exists in project {"project"}, from the user {"user"}.',
     help: 'Leave the id out, or use another.',
   },
   invalid_payload: {
@@ -760,17 +761,17 @@ export const refusals = {
   },
   saved_view_not_found: {
     status: 404,
-    message: '{field}: there is no saved view {view} in project {project} that you may see.',
+    message: '{field}: there is no saved view {"view"} in project {"project"} that you may see.',
     help: 'Or private to another user.',
   },
   saved_view_of_other: {
     status: 403,
-    message: '{field}: the saved view {view} belongs to {"user"}, who shares it; only they can change it.',
+    message: '{field}: the saved view {"view"} belongs to {"user"}, who shares it; only they can change it.',
     help: 'Save it as a view of your own.',
   },
   saved_view_exists: {
     status: 409,
-    message: '{field}: you already have a view {received} of this screen: {"view"}.',
+    message: '{field}: you already have a view {"received"} of this screen: {"view"}.',
     help: 'PUT /views/saved/{id} replaces what it shows.',
   },
   too_many_saved_views: {

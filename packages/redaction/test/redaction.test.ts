@@ -393,7 +393,7 @@ const named: Partial<Record<Kind, readonly (readonly [secret: string, ...texts: 
       'Authorization: SSWS #',
       'Authorization: AWS4-HMAC-SHA256 SignedHeaders=host, Signature=#',
       'PRIVATE-TOKEN: #',
-      '//registry.npmjs.org/:_authToken=#',
+      '//packages.example.com/:_authToken=#',
       'var appToken: string = "#"',
       'var appToken string = "#"',
       '$appToken .= "#"',

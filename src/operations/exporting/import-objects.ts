@@ -22,8 +22,7 @@ export function createObjectImport(db: Database, user: string, outcome: Outcome)
     const value = givenValue(object.val ?? new JsonText('null'))
     if (value.digest !== object.digest) {
       const { digest } = value
-      const values = { field: 'object.digest', received: JSON.stringify(object.digest), digest }
-      throw refuse('digest_differs', values)
+      throw refuse('digest_differs', { field: 'object.digest', received: object.digest, digest })
     }
     const { object_id, created_at, svc_user_id } = object
     return {

@@ -255,8 +255,7 @@ function createTableImport(db: Database, outcome: Outcome) {
       if (table.rows.length < count) return
       const found = await digestOfTable(table.rows)
       if (found !== digest) {
-        const received = JSON.stringify(digest)
-        throw refuse('digest_differs', { field: 'rows.table', received, digest: found })
+        throw refuse('digest_differs', { field: 'rows.table', received: digest, digest: found })
       }
       await storeOrder(db, project, digest, table.rows)
       table = undefined

@@ -98,7 +98,7 @@ export async function moveLabelOf(db: BoundDatabase, caller: Caller, path: Label
     throw wrong('share', 'a label that names no version', 'one that was moved to a version before')
   const to = await targetOf(db, path, body, label.digest)
   const moved = (digest: string | null, field: string) =>
-    refuse('label_moved', { field, label: JSON.stringify(path.alias), version: JSON.stringify(digest) })
+    refuse('label_moved', { field, label: path.alias, version: JSON.stringify(digest) })
   if (expected_digest != null && expected_digest !== label.digest)
     throw moved(label.digest, 'expected_digest')
   if (expected_digest != null || body.expected_share != null) {
@@ -209,7 +209,5 @@ async function passed(
     ...{ action: 'label.refuse', project_id: project, by: byCaller(caller) },
     details: { object: path.object_id, label: path.alias, from: present, to, run, why },
   })
-  throw refuse('gate_not_passed', {
-    ...{ field: runField, version: JSON.stringify(to), label: JSON.stringify(path.alias), why },
-  })
+  throw refuse('gate_not_passed', { field: runField, version: to, label: path.alias, why })
 }

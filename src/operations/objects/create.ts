@@ -45,11 +45,7 @@ export async function createObject(
   if (base === 'Scorer' && (membersOf(value.val.text).get('judge') ?? 'null') !== 'null')
     requireScope(caller, 'infer')
   if (expected_digest != null && expected_digest !== digest) {
-    throw refuse('digest_differs', {
-      field: at('expected_digest'),
-      received: JSON.stringify(expected_digest),
-      digest,
-    })
+    throw refuse('digest_differs', { field: at('expected_digest'), received: expected_digest, digest })
   }
   const known = await readVersion(db, project_id, { name: object_id, digest })
   // Clients create their ops again and again. If nothing changes, nothing is written.

@@ -29,7 +29,7 @@ export async function setShadowOf(
   requireScope(caller, 'infer')
   const name = { project_id, object_id: path.object_id, alias: path.alias }
   const { digest: present, share } = await readLabel(db, name)
-  const label = JSON.stringify(path.alias.slice(0, 200))
+  const label = path.alias.slice(0, 200)
   if (present === null)
     throw objectNotFound('path.alias', project_id, { name: path.object_id, digest: path.alias })
   if (share !== null) throw wrong('shadow', 'a shadow of a label that versions share', 'one of the two')

@@ -64,5 +64,5 @@ export function refuseTooMany(count: number, field: string): void {
 
 function refuseOther(digest: string, expected: string | null | undefined, field: string): void {
   if (expected == null || expected === digest) return
-  throw refuse('digest_differs', { field, received: JSON.stringify(expected), digest })
+  throw refuse('digest_differs', { field, received: expected, digest })
 }

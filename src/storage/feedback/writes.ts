@@ -178,7 +178,7 @@ function isSame(record: Feedback, other: Feedback): boolean {
 /** The user can be named: whoever may write to the project may also read who wrote what in it. */
 function conflict(record: Feedback, field: string, stored: Feedback) {
   const { id, project_id, user_id } = record
-  const values = { field, received: JSON.stringify(id), project: JSON.stringify(project_id) }
+  const values = { field, received: id, project: project_id }
   const isOthers = stored.user_id !== user_id && isSame({ ...stored, user_id }, record)
   if (!isOthers) return refuse('feedback_conflict', values)
   return refuse('feedback_of_other_user', { ...values, user: stored.user_id })

@@ -85,8 +85,7 @@ export const changeSavedView: Command<SavedViewChange, SavedView> = async (tx, {
   const view = { ...(await ownView(tx, key)), ...change, updated_at: now }
   const same = await sameNamed(tx, view)
   if (same !== undefined && same.id !== view.id) {
-    const name = JSON.stringify(view.name)
-    throw refuse('saved_view_exists', { field: 'name', received: name, view: same.id })
+    throw refuse('saved_view_exists', { field: 'name', received: view.name, view: same.id })
   }
   await replaceView(tx, view)
   return view
@@ -104,7 +103,7 @@ export const nobody = ''
 /** Private views of other users count as missing. */
 async function ownView(db: Reader, { project_id, id, user }: Key): Promise<SavedView> {
   const view = await savedViews.get(db, sql`project_id = ${project_id} AND id = ${id}`)
-  const values = { field: 'view_id', view: JSON.stringify(id), project: JSON.stringify(project_id) }
+  const values = { field: 'view_id', view: id, project: project_id }
   if (view !== undefined && [user, nobody].includes(view.user_id)) return view
   throw view?.is_shared === 1
     ? refuse('saved_view_of_other', { ...values, user: view.user_id })
