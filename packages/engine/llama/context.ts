@@ -79,6 +79,8 @@ export async function openLlamaContext(
   const team = threads > 1 ? startThreads(build, threads) : undefined
   if (team !== undefined) call.llama_attach_threadpool(context, team.pool, null)
   const vocabulary = call.llama_vocab_n_tokens(vocab)
+  /** By address: V8 counts the bytes of each view as its own, and collects all its garbage when they are many. */
+  const views = new Map<bigint, Float32Array>()
   const lastPosition = (sequence: number) => call.llama_memory_seq_pos_max(memory, sequence)
   const forget = (sequence: number, from: number) => call.llama_memory_seq_rm(memory, sequence, from, -1)
 
@@ -102,7 +104,12 @@ export async function openLlamaContext(
     logits(row: number): Float32Array {
       const numbers = call.llama_get_logits_ith(context, row)
       if (numbers === null) throw new Error(`the last batch has no logits for row ${row}`)
-      return new Float32Array(koffi.view(numbers, 4 * vocabulary))
+      const known = views.get(numbers)
+      if (known !== undefined) return known
+      if (views.size === size) views.clear()
+      const view = new Float32Array(koffi.view(numbers, 4 * vocabulary))
+      views.set(numbers, view)
+      return view
     },
     /** The vector of sequence 0 from the last batch, or the scores of its labels. */
     embedding(): Float64Array {

@@ -59,6 +59,11 @@ const read = {
   eos: vocabulary.eos,
 }
 
+/** What V8 counts as its own after a thousand draws from a row of the native library's memory. */
+const bytesBefore = process.memoryUsage().external
+for (let draws = 0; draws < 1000; draws++) await context.logits(place).best()
+const bytesOfDraws = process.memoryUsage().external - bytesBefore
+
 /** The likeliest tokens after a long prompt, and their logits. */
 async function afterLong() {
   context.forget(1, 0)
@@ -86,5 +91,7 @@ const refused = await stopped.top().then(
 const again = await afterLong()
 const againTop = (await again.decoding) ? await again.top() : []
 
-process.stdout.write(JSON.stringify({ ...read, stop: { wasComputed, refused, wholeTop, againTop } }))
+process.stdout.write(
+  JSON.stringify({ ...read, bytesOfDraws, stop: { wasComputed, refused, wholeTop, againTop } }),
+)
 await context.close()

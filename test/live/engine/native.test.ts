@@ -11,6 +11,7 @@ import { writeRandomModel } from '../../support/random-model.ts'
 const probe = fileURLToPath(new URL('./native-probe.ts', import.meta.url))
 
 interface Probed {
+  bytesOfDraws: number
   couldForget: boolean
   stop: { wasComputed: boolean; refused: string; wholeTop: number[]; againTop: number[] }
   best: number
@@ -100,6 +101,7 @@ for (const vocabulary of [260, 3000]) {
     for (const total of probed.total) near(total, totalAt(1))
     for (const total of probed.warm) near(total, totalAt(0.5))
 
+    assert.ok(probed.bytesOfDraws < 4 * vocabulary * 10, `${probed.bytesOfDraws} bytes for a thousand draws`)
     assert.equal(probed.couldForget, true)
     const { wasComputed, refused, wholeTop, againTop } = probed.stop
     assert.equal(wasComputed, false, 'a batch that is stopped at once is not computed')
