@@ -7,6 +7,7 @@ export interface Measured {
   rounds: number
   /** Per answer. */
   tokens: number
+  temperature: number
   /** Whether there is time for this round. The first always runs. */
   isToRun(round: number, most: number): boolean
 }

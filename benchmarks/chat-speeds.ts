@@ -25,7 +25,7 @@ interface Speeds {
 
 /** Tokens per second with 1 to 32 streams, and the time to their first token. */
 export async function measureSpeeds(
-  { title, rounds, tokens, isToRun }: Measured,
+  { title, rounds, tokens, temperature, isToRun }: Measured,
   contestants: readonly Answering[],
   report: Report,
 ): Promise<Aim[]> {
@@ -43,7 +43,7 @@ export async function measureSpeeds(
         const mine = all.find((one) => one.name === name && one.streams === streams)
         if (mine === undefined) continue
         const read = await ask({ prompts: long, tokens: 1 })
-        const written = await ask({ prompts: short, tokens })
+        const written = await ask({ prompts: short, tokens, fields: { temperature } })
         mine.prompt.push((streams * length * 1000) / Math.max(...read.first))
         mine.first.push(spreadOf(read.first).median)
         mine.every.push(...read.first)

@@ -31,6 +31,7 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     tokens: { type: 'string' },
+    temperature: { type: 'string', default: '0' },
     model: { type: 'string' },
     speeds: { type: 'boolean', default: false },
     'llama-server': { type: 'string' },
@@ -60,6 +61,9 @@ for (const length of [plan.random, plan.large, plan.builtin]) {
 }
 if (options.model !== undefined && !['random', 'large', 'builtin'].includes(options.model))
   throw new Error(`--model ${options.model}: random, large or builtin; all by default`)
+const temperature = Number(options.temperature)
+if (!(temperature >= 0 && temperature <= 2))
+  throw new Error(`--temperature ${options.temperature}: a number from 0 to 2`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'chat')
 
 /** The shape of TinyLlama: 1.1 billion parameters, 1.2 GB. */
@@ -114,9 +118,16 @@ async function measure(): Promise<void> {
   const random = join(folder, 'random-135m.gguf')
   const large = join(folder, 'random-1b.gguf')
   const models: Measured[] = [
-    { name: 'random', title: 'the random model', source: random, ...plan.random, isToRun },
-    { name: 'large', title: 'the large random model', source: large, ...plan.large, isToRun },
-    { name: 'builtin', title: 'the built-in model', source: 'builtin', ...plan.builtin, isToRun },
+    { name: 'random', title: 'the random model', source: random, ...plan.random, temperature, isToRun },
+    { name: 'large', title: 'the large random model', source: large, ...plan.large, temperature, isToRun },
+    {
+      name: 'builtin',
+      title: 'the built-in model',
+      source: 'builtin',
+      ...plan.builtin,
+      temperature,
+      isToRun,
+    },
   ]
   const aims: Aim[] = []
   for (const model of models) {
@@ -139,7 +150,7 @@ async function measureModel(model: Measured, report: Report): Promise<Aim[]> {
   const run = await runOf(source, parallel)
   report.say(`### Answers of ${title}`)
   report.say(
-    `${run.threads} thread${run.threads === 1 ? '' : 's'}, ${run.parallel} sequences of ${run.context} tokens; ${rounds} rounds, ${tokens} tokens an answer.`,
+    `${run.threads} thread${run.threads === 1 ? '' : 's'}, ${run.parallel} sequences of ${run.context} tokens; ${rounds} rounds, ${tokens} tokens an answer, temperature ${temperature}.`,
   )
   const started: Answering[] = []
   try {

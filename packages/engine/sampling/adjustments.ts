@@ -103,6 +103,11 @@ export function createAdjustments(plan: AdjustmentPlan) {
       if (what & counted) adjusted -= frequencyPenalty * (times.get(token) ?? 0) + presencePenalty
       return adjusted
     },
+    /** Adjusts the logits of the whole vocabulary. */
+    apply(logits: Float64Array): void {
+      for (let token = 0; token < marks.length; token++)
+        if (marks[token] !== 0) logits[token] = this.of(token, logits[token] as number)
+    },
     /** The most that a token with at most this logit gets after adjustments, except for the lifted ones. */
     ceiling(logit: number): number {
       let highest = logit

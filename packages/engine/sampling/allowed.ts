@@ -1,5 +1,6 @@
 import type { Candidates, Logits } from './logits.ts'
 import { createRanked, reserveRanked, settleRanked } from './sorting.ts'
+import { logSum } from './weights.ts'
 
 /** These logits as if the vocabulary had only the allowed tokens. No other logits are requested. */
 export function onlyAllowed(logits: Logits, allowed: readonly number[]): Logits {
@@ -39,14 +40,4 @@ function largest(tokens: readonly number[], logits: Float32Array, count: number)
     tokens: ranked.tokens.slice(0, length),
     logits: Float32Array.from(ranked.logits.subarray(0, length)),
   }
-}
-
-/** The largest is factored out of the sum first, so that no power overflows. */
-export function logSum(logits: Float32Array, temperature: number): number {
-  let largest = -Infinity
-  for (const logit of logits) if (logit > largest) largest = logit
-  if (largest === -Infinity) return -Infinity
-  let sum = 0
-  for (const logit of logits) sum += Math.exp((logit - largest) / temperature)
-  return largest / temperature + Math.log(sum)
 }

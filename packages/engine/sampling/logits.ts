@@ -1,4 +1,5 @@
 import type { TokenMask } from '../../constraints/index.ts'
+import type { Adjustments } from './adjustments.ts'
 
 /**
  * The logits of one position, read only as far as needed: a vocabulary has up to a few hundred thousand tokens, and
@@ -17,6 +18,8 @@ export interface Logits {
   of(tokens: readonly number[]): Promise<Float32Array>
   /** Logarithm of the sum over the whole vocabulary of exp(logit / temperature). */
   logTotal(temperature: number): Promise<number>
+  /** A draw without cuts, where that costs less than looking at the likeliest first; undefined when no token is possible. */
+  tokenAt?(share: number, temperature: number, adjustments?: Adjustments): Promise<number | undefined>
   /** The same logits, exactly. Present only if the sum may be less than `logTotal`, and `top` may return fewer tokens. */
   exactly?(): Logits
   /** Exact logits cost no more than looking at the bound first. */

@@ -49,6 +49,7 @@ export function createSampler(
   }
   /** Whether the cuts can only be determined with the sum over all tokens. */
   const needsTotal = !greedy && cuts.topK === 0 && cuts.minP === 0
+  const isUncut = needsTotal && cuts.topP === 1
   const isBestEnough = greedy && adjustments === undefined && sampling.allowed === undefined
   /**
    * How many at least; one more is requested because the last one cannot be told from its equals, and some for those
@@ -63,6 +64,7 @@ export function createSampler(
     if (isBestEnough) return logits.best()
     adjustments?.prepare(answer.length)
     const number = greedy ? 0 : random()
+    if (isUncut && logits.tokenAt) return logits.tokenAt(number, cuts.temperature, adjustments)
 
     let position = ((isFlat || logits.isExactCheap === true) && logits.exactly?.()) || logits
     let isBound = position.exactly !== undefined

@@ -7,8 +7,10 @@ import { scriptedLogits } from '../../../test/support/scripted-logits.ts'
 import { plainSampling, type Sampling } from '../backend.ts'
 import { createAdjustments, planAdjustments } from '../sampling/adjustments.ts'
 import { onlyAllowed } from '../sampling/allowed.ts'
+import type { Logits } from '../sampling/logits.ts'
 import { createRandom } from '../sampling/random.ts'
 import { createSampler } from '../sampling/sampler.ts'
+import { logSum, tokenAt } from '../sampling/weights.ts'
 
 /** Shapes of logits: sharp, flat, all equal, in steps with many equal ones, with impossible tokens. */
 const shapes: ((random: () => number, token: number) => number)[] = [
@@ -93,8 +95,13 @@ async function drawsAsDefined(given: Settings): Promise<void> {
   const number = random()
   const sample = createSampler(sampling, adjustments, () => number)
   const position = scriptedLogits(logits)
-  const token = await sample(allowed ? onlyAllowed(position, allowed) : position, answer)
-  assert.equal(token, naiveDraw({ logits, sampling, prompt, answer, banned, random: number }))
+  const whole: Logits = {
+    ...position,
+    tokenAt: async (share, temperature, adjust) => tokenAt(logits, temperature, share, adjust),
+  }
+  const expected = naiveDraw({ logits, sampling, prompt, answer, banned, random: number })
+  for (const read of [position, whole])
+    assert.equal(await sample(allowed ? onlyAllowed(read, allowed) : read, answer), expected)
 }
 
 test('a draw from the logits that were read equals the draw from the whole vocabulary', async () => {
@@ -111,4 +118,27 @@ test('the draws are equal also where most of the probability is far down', async
     allowed: fc.constant<number[] | undefined>(undefined),
   })
   await fc.assert(fc.asyncProperty(flat, drawsAsDefined), tried({ share: 150, whole: 1500 }))
+})
+
+test('the sum over a vocabulary is exact, whatever the logits and the temperature', () => {
+  const finite = fc.float({ min: -200, max: 200, noNaN: true })
+  const logit = fc.oneof({ weight: 9, arbitrary: finite }, { weight: 1, arbitrary: fc.constant(-Infinity) })
+  const temperatures = fc.double({ min: 0.01, max: 5, noNaN: true })
+  fc.assert(
+    fc.property(fc.array(logit, { minLength: 1 }), temperatures, (values, temperature) => {
+      const logits = Float32Array.from(values)
+      const largest = Math.max(...logits)
+      const sum = logits.reduce((total, value) => total + Math.exp((value - largest) / temperature), 0)
+      const expected = largest === -Infinity ? largest : largest / temperature + Math.log(sum)
+      const actual = logSum(logits, temperature)
+      assert.ok(Object.is(actual, expected) || Math.abs(actual - expected) < 1e-9, `${actual}, ${expected}`)
+    }),
+  )
+})
+
+test('every share of the line has a token that is possible', () => {
+  const logits = Float32Array.of(-Infinity, 1, -Infinity, 1, -30, 1)
+  const drawn = [0, 0.34, 0.67, 1 - 2 ** -53].map((share) => tokenAt(logits, 1, share))
+  assert.deepEqual(drawn, [1, 3, 5, 4])
+  assert.equal(tokenAt(Float32Array.of(-Infinity, -Infinity), 1, 0.5), undefined)
 })
