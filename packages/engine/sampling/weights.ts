@@ -45,13 +45,15 @@ export function logSum(logits: Float32Array, temperature: number): number {
   return largest / temperature + Math.log(sum)
 }
 
-/** The weights of tokens of the same step. A draw is synchronous, so all of them share the same memory. */
+/** The weights of tokens that are about as likely. A draw is synchronous, so all of them share the same memory. */
 const bins = new Float64Array(farthest)
 let adjusted = new Float64Array(0)
+/** Among so few tokens it costs less to sort them. */
+const maxSorted = 64
 
 /**
- * The token at this share of the line that `draw` defines, without cuts: as exact, and without sorting more than the
- * tokens of one bin. Undefined when no token is possible.
+ * The token at this share of the line that `draw` defines, without cuts: as exact, and without sorting more than a few
+ * tokens. Undefined when no token is possible.
  */
 export function tokenAt(
   logits: Float32Array,
@@ -66,12 +68,13 @@ export function tokenAt(
   const scale = stepsOfE / temperature
   const total = fillBins(largest, scale)
   if (total === 0) return undefined
-  let bin = 0
-  let left = share * total
-  while (bin < bins.length - 1 && left >= (bins[bin] as number)) left -= bins[bin++] as number
-  // By rounding, the end of the line may seem to be behind its last token.
-  while (bins[bin] === 0) bin--
-  return tokenInBin(bin, left, largest, scale)
+  const { bin, left } = binAt(share * total)
+  const tokens: number[] = []
+  for (let token = 0; token < adjusted.length; token++) {
+    const distance = (largest - (adjusted[token] as number)) * scale
+    if (distance >= bin && distance < bin + 1) tokens.push(token)
+  }
+  return tokenAmong(tokens, left, (token) => (largest - (adjusted[token] as number)) * scale)
 }
 
 /** Returns the sum. */
@@ -89,18 +92,44 @@ function fillBins(largest: number, scale: number): number {
   return total
 }
 
-function tokenInBin(bin: number, point: number, largest: number, scale: number): number | undefined {
-  const tokens: number[] = []
-  for (let token = 0; token < adjusted.length; token++) {
-    const distance = (largest - (adjusted[token] as number)) * scale
-    if (distance >= bin && distance < bin + 1) tokens.push(token)
+/** The bin at this point of the line, and how far into it the point is. */
+function binAt(point: number): { bin: number; left: number } {
+  let bin = 0
+  let left = point
+  while (bin < bins.length - 1 && left >= (bins[bin] as number)) left -= bins[bin++] as number
+  // By rounding, the end of the line may seem to be behind its last token.
+  while (bins[bin] === 0) bin--
+  return { bin, left }
+}
+
+/** At a high temperature all tokens are in one bin: it is parted by what lies between its ends until few are left. */
+function tokenAmong(tokens: number[], point: number, distanceOf: (token: number) => number): number {
+  let nearest = Infinity
+  let last = 0
+  for (const token of tokens) {
+    nearest = Math.min(nearest, distanceOf(token))
+    last = Math.max(last, distanceOf(token))
   }
-  const logitOf = (token: number) => adjusted[token] as number
-  tokens.sort((a, b) => logitOf(b) - logitOf(a) || a - b)
+  if (tokens.length <= maxSorted || nearest === last) return tokenInOrder(tokens, point, distanceOf)
+  const binOf = (token: number) =>
+    Math.floor(((distanceOf(token) - nearest) / (last - nearest)) * (bins.length - 1))
+  bins.fill(0)
+  for (const token of tokens)
+    bins[binOf(token)] = (bins[binOf(token)] as number) + weightAt(distanceOf(token))
+  const { bin, left } = binAt(point)
+  return tokenAmong(
+    tokens.filter((token) => binOf(token) === bin),
+    left,
+    distanceOf,
+  )
+}
+
+function tokenInOrder(tokens: number[], point: number, distanceOf: (token: number) => number): number {
+  tokens.sort((a, b) => distanceOf(a) - distanceOf(b) || a - b)
   let left = point
   for (const token of tokens) {
-    left -= weightAt((largest - logitOf(token)) * scale)
+    left -= weightAt(distanceOf(token))
     if (left < 0) return token
   }
-  return tokens.at(-1)
+  return tokens.at(-1) as number
 }

@@ -32,7 +32,7 @@ const settings = {
   size: fc.oneof(fc.integer({ min: 8, max: 40 }), fc.integer({ min: 900, max: 4000 })),
   shape: fc.nat({ max: shapes.length - 1 }),
   seed: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
-  temperature: oneOf(0, 1e-6, 0.001, 0.3, 0.7, 1, 1.6, 5),
+  temperature: oneOf(0, 1e-6, 0.001, 0.3, 0.7, 1, 1.6, 5, 1e6),
   topP: oneOf(1, 1, 0.9999, 0.95, 0.5, 0.01),
   topK: oneOf(0, 0, 0, 0, 0, 0, 1, 5, 40, 1500),
   minP: oneOf(0, 0, 0, 0, 0, 0, 1e-9, 0.02, 0.5, 1),
