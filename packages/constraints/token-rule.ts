@@ -16,6 +16,4 @@ export interface TokenRule {
   few(most?: number): readonly number[] | undefined
   /** All that are allowed, however many. */
   mask(): TokenMask
-  /** The mask, if it has been made before and allows most tokens. */
-  wideMask?(): TokenMask | undefined
 }

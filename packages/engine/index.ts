@@ -57,7 +57,7 @@ export type { EngineLogger } from './owner/engine-log.ts'
 export { type Supervision, usualSupervision, whyNotReady } from './owner/supervision.ts'
 export type { Pooled, PoolingAsked, PoolingInput, PoolingRequest, Truncation } from './pooling/request.ts'
 export { promptGroupOf } from './prompt-group.ts'
-export type { Logits, PositionLogits } from './sampling/logits.ts'
+export type { ReadLogits } from './sampling/logits.ts'
 
 /** The pieces of the engine's process, for engines that run in the caller's own. They take about 10 MB. */
 export const loadInProcess = () => import('./in-process.ts')

@@ -9,7 +9,7 @@ export interface NaiveCase {
   random: number
 }
 
-/** The token that the definition draws: over the whole vocabulary, step by step, without optimisation. */
+/** The token that the definition draws: over the whole vocabulary, step by step, in numbers of 32 bits as logits are. */
 export function naiveDraw({
   logits,
   sampling,
@@ -21,15 +21,15 @@ export function naiveDraw({
   const adjusted = [...logits].map((logit, token) => {
     if (sampling.allowed && !sampling.allowed.includes(token)) return -Infinity
     if (banned.includes(token)) return -Infinity
-    let value = logit
-    for (const [biased, bias] of sampling.bias) if (biased === token) value += bias
+    const biases = sampling.bias.filter(([biased]) => biased === token)
+    let value = Math.fround(logit + biases.reduce((sum, [, bias]) => sum + bias, 0))
     if (prompt.includes(token) || answer.includes(token)) {
-      if (value > 0) value /= sampling.repetitionPenalty
-      else value *= sampling.repetitionPenalty
+      const { repetitionPenalty } = sampling
+      value = Math.fround(value > 0 ? value / repetitionPenalty : value * repetitionPenalty)
     }
     const times = answer.filter((other) => other === token).length
     if (times > 0) value -= times * sampling.frequencyPenalty + sampling.presencePenalty
-    return value
+    return Math.fround(value)
   })
   let line = adjusted
     .map((logit, token) => ({ logit, token, weight: 0 }))

@@ -309,10 +309,6 @@ function createConstraint(
         if (list === undefined || (past === undefined && avoiding === undefined)) return list
         return list.filter((token) => (ends.has(token) ? isDone() : isNew(token)))
       },
-      wideMask() {
-        const mask = at.begun === undefined && past === undefined ? known(at.position) : undefined
-        return mask && 2 * mask.count > vocabulary.size ? mask : undefined
-      },
       sure() {
         const isKnown = sure.length > 0 || at.begun !== undefined || past !== undefined
         if (!isKnown) sure = sureFrom(at.position)

@@ -1,9 +1,9 @@
 import type { GenerationEvent, TokenLogprob } from '../backend.ts'
 import { engineError } from '../errors.ts'
-import { onlyAllowed } from '../sampling/allowed.ts'
-import { type Candidates, cachedLogits, type Logits } from '../sampling/logits.ts'
-import { candidateOf, namedLogprob } from '../sampling/logprobs.ts'
+import { likeliest, onlyAllowed } from '../sampling/logits.ts'
+import { drawnLogprobs } from '../sampling/logprobs.ts'
 import { divisorOf } from '../sampling/sampler.ts'
+import { logSum } from '../sampling/weights.ts'
 import { createAnswerText } from './answer-text.ts'
 import { type AnswerPlan, noTokenPossible, writeToken } from './choice.ts'
 import { bannedEnds, type End } from './ending.ts'
@@ -82,45 +82,34 @@ export function createBeams(plan: AnswerPlan) {
     return worst !== undefined && beams.every((beam) => hopeOf(beam) <= worst.rank)
   }
 
-  /** Twice as many candidates as the search is wide, if there are so many: their indexes among the likeliest. */
-  async function likeliest(position: Logits, canFollow: (token: number) => boolean) {
-    const source = allowed ? onlyAllowed(position, allowed) : position
+  /** Twice as many as the search is wide, if there are so many. */
+  function followers(logits: Float32Array, canFollow: (token: number) => boolean): Uint32Array {
+    const source = allowed ? onlyAllowed(logits, allowed) : logits
     for (let count = 2 * width + (length < minTokens ? early.size : 0); ; count *= 8) {
-      const top = await source.top(Math.min(count, source.vocabulary))
-      const indexes = Array.from(top.tokens.keys()).filter(
-        (i) => (top.logits[i] as number) > -Infinity && canFollow(top.tokens[i] as number),
+      const top = likeliest(source, count)
+      const possible = top.tokens.filter(
+        (token, i) => (top.logits[i] as number) > -Infinity && canFollow(token),
       )
-      if (indexes.length >= 2 * width || count >= source.vocabulary) {
-        return { top, indexes: indexes.slice(0, 2 * width) }
-      }
+      const isAll = count >= source.length || top.logits.at(-1) === -Infinity
+      if (possible.length >= 2 * width || isAll) return possible.subarray(0, 2 * width)
     }
   }
 
   return {
     /** The tokens that may follow the beam in this slot. */
-    async continuations(slot: number, logits: Logits): Promise<Continuations> {
-      const position = cachedLogits(logits)
+    continuations(slot: number, logits: Float32Array): Continuations {
       const node = beams.find((beam) => beam.slot === slot)?.node ?? 0
       const banned = length < minTokens ? early : undefined
       const canFollow = (token: number) =>
         !banned?.has(token) && (badWords === undefined || badWords.after(node, token) !== undefined)
-      const { logprobs, logprobTokens: named } = generation
-      const { top, indexes } = await likeliest(position, canFollow)
-      const total = await position.logTotal(temperature)
-      const rawTotal = logprobs === undefined ? 0 : await position.logTotal(1)
-      const shown = ({ tokens, logits }: Candidates, i: number) =>
-        candidateOf(vocabulary, tokens[i] as number, logits[i] as number, rawTotal)
-      const first = logprobs === undefined ? undefined : await position.top(Math.max(1, logprobs))
-      const others = first && Array.from(first.tokens.subarray(0, logprobs).keys(), (i) => shown(first, i))
+      const { logprobs: count, logprobTokens: named } = generation
+      const tokens = followers(logits, canFollow)
+      const total = logSum(logits, temperature)
+      const logprob = count === undefined ? undefined : drawnLogprobs(logits, { count, named }, vocabulary)
       return {
-        tokens: Uint32Array.from(indexes, (i) => top.tokens[i] as number),
-        logprobs: Float64Array.from(indexes, (i) => (top.logits[i] as number) / temperature - total),
-        shown:
-          others && named
-            ? await Promise.all(
-                indexes.map((i) => namedLogprob(position, top.tokens[i] as number, named, vocabulary)),
-              )
-            : others && indexes.map((i) => ({ ...shown(top, i), top: others })),
+        tokens,
+        logprobs: Float64Array.from(tokens, (token) => (logits[token] as number) / temperature - total),
+        shown: logprob && Array.from(tokens, logprob),
       }
     },
 

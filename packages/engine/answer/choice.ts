@@ -9,12 +9,11 @@ import {
 import type { Generation, GenerationEvent, TokenLogprob } from '../backend.ts'
 import { engineError } from '../errors.ts'
 import { createAdjustments, planAdjustments } from '../sampling/adjustments.ts'
-import { onlyAllowed } from '../sampling/allowed.ts'
-import { shownLogits } from '../sampling/allowed-logits.ts'
+import { allowedTokens } from '../sampling/allowed-tokens.ts'
 import { type BadWords, createBadWords } from '../sampling/bad-words.ts'
 import { createConstrainedSampler, type PositionSampler } from '../sampling/constrained-sampler.ts'
-import { cachedLogits, type Logits, type PositionLogits } from '../sampling/logits.ts'
-import { likeliest, namedLogprob, tokenLogprob } from '../sampling/logprobs.ts'
+import { onlyAllowed, type ReadLogits } from '../sampling/logits.ts'
+import { drawnLogprobs } from '../sampling/logprobs.ts'
 import { randomOf } from '../sampling/random.ts'
 import { createSampler } from '../sampling/sampler.ts'
 import { type AnswerText, createAnswerText } from './answer-text.ts'
@@ -72,15 +71,14 @@ export function planAnswer(options: AnswerParts) {
     vocabulary,
     maxTokens,
     promptLength: prompt.length,
-    allowed: allowed && [...allowed],
+    /** In ascending order. */
+    allowed: allowed && Uint32Array.from(allowed).sort(),
     badWords,
     adjustments: planAdjustments({
       sampling,
-      vocabulary: vocabulary.size,
       minTokens: ending.minTokens,
       bannedEnds: bannedEnds(ending, vocabulary),
       prompt,
-      isPossible: (token) => allowed?.has(token) ?? true,
     }),
     ends,
     text: {
@@ -135,15 +133,14 @@ export function createChoice(plan: AnswerPlan, index: number) {
   const { sampling, ending, logprobs, logprobTokens: named } = generation
   const adjustments = plan.adjustments && createAdjustments(plan.adjustments)
   const free = createSampler(sampling, adjustments, randomOf(sampling.seed, index))
-  const narrowed = (logits: Logits) => (allowed ? onlyAllowed(logits, allowed) : logits)
   const allowance = plan.constraint?.begin()
   const isPlain = allowed === undefined && adjustments === undefined
   const thinking = plan.thinking && createThinking(plan.thinking, vocabulary, plan.text)
   let node = 0
   const rule = ruleOf(allowance, badWords, () => node)
   const sample: PositionSampler = rule
-    ? createConstrainedSampler({ sampling, sample: free, rule, narrowed, isPlain })
-    : (logits, answer) => free(narrowed(logits), answer)
+    ? createConstrainedSampler({ sampling, sample: free, rule, listed: allowed, isPlain })
+    : async (read, answer) => free(await read(), answer, allowed)
   const endOf = createEndCheck(ending, plan.ends, plan.maxTokens)
   const text = createAnswerText(vocabulary, plan.text)
   const tokens: number[] = []
@@ -162,23 +159,16 @@ export function createChoice(plan: AnswerPlan, index: number) {
       return allowance?.ahead(space, last === undefined ? last : vocabulary.bytes(last).at(-1)) ?? ''
     },
     /** Draws the next token of the answer. Rejects with a refusal when no token is possible. */
-    async next(logits: PositionLogits): Promise<DrawnToken> {
-      const position = logprobs === undefined ? logits : cachedLogits(logits)
+    async next(read: ReadLogits): Promise<DrawnToken> {
       const forced = thinking?.forced((token) => allowance?.allows(token) ?? true)
-      const shows = logprobs !== undefined && allowance === undefined
-      const [token] = await Promise.all([
-        forced ?? sure()[0] ?? sample(position, tokens),
-        // Cached in `position`, and requested together with what the draw needs.
-        shows && (named ? position.logTotal(1) : likeliest(position, logprobs)),
-      ])
+      const token = forced ?? sure()[0] ?? (await sample(read, tokens))
       if (token === undefined) throw noTokenPossible(generation, tokens.length)
       const drawn: DrawnToken = forced === undefined ? { token } : { token, isForced: true }
       if (logprobs === undefined) return drawn
-      const shown = allowance ? shownLogits(position, allowance) : position
-      const logprob = named
-        ? namedLogprob(shown, token, named, vocabulary)
-        : tokenLogprob(shown, token, logprobs, vocabulary)
-      return { ...drawn, logprob: await logprob }
+      const logits = await read()
+      const shown = allowance ? onlyAllowed(logits, allowedTokens(allowance)) : logits
+      const logprob = drawnLogprobs(shown, { count: logprobs, named }, vocabulary)(token)
+      return { ...drawn, logprob }
     },
     /** Adds a drawn token to the answer. This choice must not be used any more after `finished`. */
     accept({ token, logprob, isForced = false }: DrawnToken): AcceptedToken {

@@ -83,20 +83,17 @@ export function createAfterBatch(options: AfterBatchOptions) {
     from: number,
     rows: Uint32Array,
   ) {
-    const entries = await Promise.all(
-      Array.from(rows, (row, index) => {
-        const token = prompt[from + index + 1]
-        if (token === undefined) return undefined
-        return promptLogprob(context.logits(row), token, generation.promptLogprobs ?? 0, vocabulary)
-      }),
-    )
-    for (const entry of entries) if (entry !== undefined) promptLogprobs?.push(entry)
+    for (const [index, row] of rows.entries()) {
+      const token = prompt[from + index + 1]
+      if (token === undefined) continue
+      const logits = await context.logits(row)()
+      promptLogprobs?.push(promptLogprob(logits, token, generation.promptLogprobs ?? 0, vocabulary))
+    }
   }
 
   /**
-   * While the batch is being computed, sure tokens are accepted, and the draw after them, or after a prompt that ends
-   * in this batch, is requested. The single thread of the native library then answers as soon as it has the logits, and
-   * this thread is not woken in between.
+   * While the batch is being computed, sure tokens are accepted, and the draw after them, or after a prompt that ends in
+   * this batch, works out what needs no logits.
    */
   async function lookAhead({ answering, isPrompt, sure, rows }: BatchItem): Promise<AcceptToken[]> {
     const [row] = rows

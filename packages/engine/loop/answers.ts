@@ -58,8 +58,8 @@ function beamSearch(
     for (const beam of all) finish(beam)
   }
 
-  return (slot) => async (logits) => {
-    const continuations = await beams.continuations(slot, logits)
+  return (slot) => async (read) => {
+    const continuations = beams.continuations(slot, await read())
     return async () => {
       found.set(slot, continuations)
       if (found.size === order.length && !open.isGone({ request })) await advance()
@@ -118,9 +118,9 @@ export function createAnswers({ model, isDrafting, ...services }: AnswersParts) 
       finish(answering)
     }
     return {
-      async ask(logits) {
+      async ask(read) {
         if (isOver) return () => {}
-        const drawn = await choice.next(logits)
+        const drawn = await choice.next(read)
         return () => say(accept(drawn))
       },
       acceptSure(most) {

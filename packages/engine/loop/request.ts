@@ -1,5 +1,5 @@
 import type { Generation, PromptLogprobs } from '../backend.ts'
-import type { PositionLogits } from '../sampling/logits.ts'
+import type { ReadLogits } from '../sampling/logits.ts'
 import type { Drafting } from './drafts/drafting.ts'
 import type { Sequence } from './sequences.ts'
 
@@ -54,7 +54,7 @@ export interface Answering {
    */
   acceptSure(most: number): AcceptToken[]
   /** Asks for the next token after everything so far. May be called while that is being read; resolves when it has been. */
-  ask(logits: PositionLogits): Promise<AcceptToken>
+  ask(read: ReadLogits): Promise<AcceptToken>
 }
 
 /** Whether its prompt has been read, so that it decodes its own tokens one by one. */

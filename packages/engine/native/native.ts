@@ -8,10 +8,10 @@ import { openPoolingContext, type PoolingOptions } from '../pooling/context.ts'
 import type { Truncation } from '../pooling/request.ts'
 import { inspectCheckpoints, saveState } from '../prompt-cache/states.ts'
 import type { Adapter, EngineOptions, GpuBuild } from '../protocol.ts'
+import type { ReadLogits } from '../sampling/logits.ts'
 import { isPlainCostly } from './attention.ts'
 import { type Build, openBuild } from './build.ts'
 import { infillOf } from './infill-tokens.ts'
-import { createLogitsReader } from './logits-reader.ts'
 import { endOfText, hiddenParts, startOfText, type TextPart, textPieces } from './text-pieces.ts'
 import { BYTE_PAIRS, isControl, isSpecial, isUnknown, tokenBytes, WORD_PIECES } from './token-bytes.ts'
 
@@ -284,8 +284,18 @@ async function openContext(
     },
     /** Stops the batch that is being computed. */
     stop: native.stop,
-    /** Of a row that `add` returned, until the next batch is decoded. */
-    logits: createLogitsReader(native, llama.size, () => latest),
+    /**
+     * Of a row that `add` returned, where the native library has them, until the next batch is decoded. What is asked
+     * during the batch is answered after it.
+     */
+    logits(row: number): ReadLogits {
+      const batch = latest
+      return async () => {
+        if (!(await batch)) throw new Error('the batch was stopped')
+        if (latest !== batch) throw new Error('the row is of an earlier batch')
+        return native.logits(row)
+      }
+    },
     /** Removes what the sequence has from this position on; false when it can only remove everything. */
     forget: native.forget,
     /** Copies the memory of one sequence to another. */

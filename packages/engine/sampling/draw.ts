@@ -1,7 +1,5 @@
-import type { Ranking } from './ranking.ts'
-
-/** A draw is synchronous, so all of them share the same memory. */
-const line = createTokenWeights()
+import { likeliest, orderOf, tokenIn } from './logits.ts'
+import { farthest, largestOf, stepsOfE, weightAt } from './weights.ts'
 
 export interface Cuts {
   /** Above 0. */
@@ -15,138 +13,122 @@ export interface Cuts {
 }
 
 /**
- * Draws one token of a ranking with a number from 0 to 1, and returns its rank, counted from 0; -1 when that requires
- * more of the ranking than is known. The definition, over all tokens in the order of their adjusted logits, lower
- * tokens first among equals: each weighs exp(logit / temperature). Tokens lighter than min_p times the heaviest are
- * removed, then all but the first top_k, then all but the fewest first ones that together have top_p of the remaining
- * weight. The remaining tokens are laid side by side on a line in that order, and the number is the position on the
- * line, as a share of its length, of the drawn token. Only the beginning of the line is known, and its length only
- * between two bounds: when both lead to the same token, the draw is as exact as if everything were known. `logTotal` is
- * the weight of all tokens before the adjustments, or with `isBound` an upper bound; NaN when it is not needed. A draw
- * from a line that continues after the known part is as exact as this sum.
+ * Draws a token with a number from 0 to 1; undefined when no token is possible. The definition, over all tokens in the
+ * order of their logits, lower tokens first among equals: each weighs exp(logit / temperature). Tokens lighter than min_p
+ * times the heaviest are removed, then all but the first top_k, then all but the fewest first ones that together have
+ * top_p of the remaining weight. The remaining tokens are laid side by side on a line in that order, and the number is
+ * the position on the line, as a share of its length, of the drawn token.
  */
-export function draw(
-  ranking: Ranking,
-  cuts: Cuts,
-  logTotal: number,
-  isBound: boolean,
-  random: number,
-): number {
-  const { known, bound } = ranking
-  const { temperature, minP, topK, topP } = cuts
-  const { logits } = known
-
-  let count = known.length
-  let closed = ranking.complete
-  if (minP > 0) {
-    const least = (logits[0] as number) + temperature * Math.log(minP)
-    if (bound < least) closed = true
-    while (count > 1 && (logits[count - 1] as number) < least) count--
+export function draw(logits: Float32Array, cuts: Cuts, share: number): number | undefined {
+  const { topK, topP } = cuts
+  if (topK > 0 && topK <= maxListed) {
+    const top = likeliest(logits, topK)
+    const rank = draw(top.logits, { ...cuts, topK: 0 }, share)
+    return rank === undefined ? rank : top.tokens[rank]
   }
-  if (topK > 0 && topK <= count) {
-    count = topK
-    closed = true
-  }
-  line.begin(logits, count, temperature)
-
-  let [shortest, longest] = closed
-    ? [line.endOf(count - 1), line.endOf(count - 1)]
-    : lengths(ranking, cuts, logTotal, isBound)
-  if (topP < 1) {
-    const first = line.reaching(topP * shortest)
-    const last = line.reaching(topP * longest)
-    shortest = first < count ? line.endOf(first) : Math.max(line.endOf(count - 1), topP * shortest)
-    if (last < count) {
-      longest = line.endOf(last)
-    } else {
-      // The cut is after the known part: top_p of the whole remains, and less than one token more.
-      longest = Math.min(longest, topP * longest + line.weightOf(bound))
-    }
-    if (first === last && last < count) {
-      closed = true
-      count = last + 1
-    }
-  }
-
-  const rank = line.at(random * longest)
-  if (closed) return Math.min(rank, count - 1)
-  return rank < count && line.at(random * shortest) === rank ? rank : -1
+  const line = createLine(logits, cuts)
+  if (line.count === 0) return undefined
+  let last: Place | undefined
+  if (topK > 0 && topK < line.count) last = line.find(counts, topK - 0.5)
+  if (topP < 1) last = line.find(weights, topP * (last?.end ?? line.length) * (1 - roundingError))
+  const { token } = line.find(weights, share * (last?.end ?? line.length))
+  return last !== undefined && isBehind(logits, token, last.token) ? last.token : token
 }
 
-/** Bounds of the length of the line before top_p, when it continues after the known part. */
-function lengths(
-  { known, bound, unseen, canRise, rest, added }: Ranking,
-  { temperature, minP, topK }: Cuts,
-  logTotal: number,
-  isBound: boolean,
-): [shortest: number, longest: number] {
-  const heaviest = known.logits[0] as number
-  const before = Math.exp(logTotal - heaviest / temperature)
-  const after = before + added(heaviest, temperature)
-  const isTold = Number.isFinite(before) && after >= before * trusted
-  if (isTold && !isBound && topK === 0 && minP === 0) {
-    const ofUnseen = unseen * line.weightOf(bound)
-    return [Math.max(line.endOf(0), after - ofUnseen), canRise ? after + ofUnseen : after]
-  }
-  const ofKnown = line.endOf(known.length - 1)
-  const byRest = ofKnown + rest * line.weightOf(bound)
-  const byTotal = isBound ? Math.min(after, byRest) : after
-  const most = isTold && !canRise ? byTotal : byRest
-  const longest = topK > 0 ? Math.min(most, ofKnown + (topK - known.length) * line.weightOf(bound)) : most
-  return [ofKnown, Math.max(ofKnown, longest)]
+/** So many of the likeliest tokens are listed sooner than the whole line is laid out. */
+const maxListed = 256
+/** Where tokens together have top_p to the last digits, they have reached it. */
+const roundingError = 1e-11
+
+/** A token, and where it ends on the line. */
+interface Place {
+  token: number
+  end: number
 }
 
-/**
- * If the adjustments leave less than this share of the weight, it is not computed as the difference of the two: the sum
- * over the vocabulary uses 32-bit numbers, and is off by 5 in 100,000 when 50,000 tokens are about equally likely.
- */
-const trusted = 1 / 4
+/** Above this temperature all tokens would be in a few bins, if these reached as far as there are weights. */
+const hot = 4
+const binCount = 4096
+/** The tokens of a line by their distance from the heaviest. A draw is synchronous, so all of them share this memory. */
+const weights = new Float64Array(binCount + 1)
+const counts = new Float64Array(binCount + 1)
+let keys = new Float64Array(0)
 
-/**
- * The weights exp((logit − heaviest) / temperature) of tokens side by side, heaviest first. Only the part that a draw
- * needs is computed.
- */
-function createTokenWeights() {
-  let logits: Float64Array = new Float64Array(0)
-  let ends: Float64Array = new Float64Array(0)
+/** The tokens that min_p leaves, of which only those around a point are sorted. */
+function createLine(logits: Float32Array, { temperature, minP }: Cuts) {
+  const largest = largestOf(logits)
+  const scale = stepsOfE / temperature
+  const lowest = Math.max(
+    largest - farthest / scale,
+    largest + temperature * Math.log(minP),
+    temperature > hot ? smallestOf(logits) : -Infinity,
+  )
+  const reach = largest - lowest
+  const binScale = reach > 0 ? binCount / reach : 0
+  weights.fill(0)
+  counts.fill(0)
+  let length = 0
   let count = 0
-  let known = 0
-  let heaviest = 0
-  let temperature = 1
-
-  function weightOf(logit: number): number {
-    return Math.exp((logit - heaviest) / temperature)
+  for (let token = 0; token < logits.length; token++) {
+    const distance = largest - (logits[token] as number)
+    if (!(distance <= reach)) continue
+    const weight = weightAt(distance * scale)
+    const bin = (distance * binScale) | 0
+    weights[bin] = (weights[bin] as number) + weight
+    counts[bin] = (counts[bin] as number) + 1
+    length += weight
+    count++
   }
+  return { length, count, find }
 
-  /** Where the token of this rank ends; ranks are counted from 0. */
-  function endOf(rank: number): number {
-    for (; known <= rank; known++) {
-      ends[known] = (known === 0 ? 0 : (ends[known - 1] as number)) + weightOf(logits[known] as number)
+  /** The token at this point, where each is as long as it counts in these bins. */
+  function find(measures: Float64Array, point: number): Place {
+    let bin = 0
+    let left = point
+    let end = 0
+    while (bin < binCount && left >= (measures[bin] as number)) {
+      end += weights[bin] as number
+      left -= measures[bin++] as number
     }
-    return ends[rank] as number
+    // By rounding, the end of the line may seem to be behind its last token.
+    while (counts[bin] === 0) bin--
+    let token = 0
+    for (const key of keysIn(bin)) {
+      token = tokenIn(key)
+      const weight = weightAt((largest - (logits[token] as number)) * scale)
+      end += weight
+      left -= measures === counts ? 1 : weight
+      if (left < 0) break
+    }
+    return { token, end }
   }
 
-  return {
-    /** Starts again with the first `count` of these logits. */
-    begin(allLogits: Float64Array, firstCount: number, drawTemperature: number): void {
-      logits = allLogits
-      count = firstCount
-      temperature = drawTemperature
-      heaviest = logits[0] as number
-      known = 0
-      if (ends.length < logits.length) ends = new Float64Array(logits.length)
-    },
-    weightOf,
-    endOf,
-    /** The rank of the token at this point; `count` when the point is after all of them. */
-    at(point: number): number {
-      for (let rank = 0; rank < count; rank++) if (endOf(rank) > point) return rank
-      return count
-    },
-    /** The first rank that ends at or after this point; `count` when all end before it. */
-    reaching(point: number): number {
-      for (let rank = 0; rank < count; rank++) if (endOf(rank) >= point) return rank
-      return count
-    },
+  /** In the order of the line. */
+  function keysIn(bin: number): Float64Array {
+    const bits = new Int32Array(logits.buffer, logits.byteOffset, logits.length)
+    if (keys.length < logits.length) keys = new Float64Array(logits.length)
+    let found = 0
+    for (let token = 0; token < logits.length; token++) {
+      const distance = largest - (logits[token] as number)
+      if (distance <= reach && ((distance * binScale) | 0) === bin)
+        keys[found++] = orderOf(bits[token] as number, token)
+    }
+    return keys.subarray(0, found).sort().reverse()
   }
+}
+
+/** Of the possible tokens. */
+function smallestOf(logits: Float32Array): number {
+  let smallest = Infinity
+  for (let token = 0; token < logits.length; token++) {
+    const logit = logits[token] as number
+    if (logit < smallest && logit > -Infinity) smallest = logit
+  }
+  return smallest
+}
+
+/** Whether a token comes after another one on the line. */
+function isBehind(logits: Float32Array, token: number, other: number): boolean {
+  const difference = (logits[token] as number) - (logits[other] as number)
+  return difference < 0 || (difference === 0 && token > other)
 }

@@ -1,66 +1,74 @@
-import type { TokenMask } from '../../constraints/index.ts'
-import type { Adjustments } from './adjustments.ts'
+/** Reads the logits of a position, one for each token of the vocabulary. The next batch overwrites them. */
+export type ReadLogits = () => Promise<Float32Array>
 
-/**
- * The logits of one position, read only as far as needed: a vocabulary has up to a few hundred thousand tokens, and
- * passing all of them on costs more than decoding the next token (tens of milliseconds against one or two).
- */
-export interface Logits {
-  readonly vocabulary: number
-  /** The likeliest token, without adjustments. */
-  best(): Promise<number>
-  /** The likeliest tokens, largest logit first; all of them when there are no more. */
-  top(count: number): Promise<Candidates>
-  /**
-   * The logits of these tokens, in their order. A list must not be changed afterwards: repeated requests are prepared
-   * once.
-   */
-  of(tokens: readonly number[]): Promise<Float32Array>
-  /** Logarithm of the sum over the whole vocabulary of exp(logit / temperature). */
-  logTotal(temperature: number): Promise<number>
-  /** A draw without cuts, where that costs less than looking at the likeliest first; undefined when no token is possible. */
-  tokenAt?(share: number, temperature: number, adjustments?: Adjustments): Promise<number | undefined>
-  /** The same logits, exactly. Present only if the sum may be less than `logTotal`, and `top` may return fewer tokens. */
-  exactly?(): Logits
-  /** Exact logits cost no more than looking at the bound first. */
-  readonly isExactCheap?: boolean
-}
-
-/** The logits of a position of the model, which can be restricted to a set of tokens. */
-export interface PositionLogits extends Logits {
-  /** As if each other token had −∞; these come after all that are in the mask. What a mask needs is prepared once. */
-  masked(mask: TokenMask): Logits
-}
-
+/** Tokens and their logits, largest first; of equal ones the lower token. */
 export interface Candidates {
   tokens: Uint32Array
   logits: Float32Array
-  /**
-   * The largest logit of all other tokens, or an upper bound; −∞ when there are no others. Absent: that of the last of
-   * these.
-   */
-  others?: number
 }
 
-/** The same logits, with a cache: nothing is requested twice. */
-export function cachedLogits<Of extends Logits>(logits: Of): Of {
-  let most: { count: number; candidates: Promise<Candidates> } | undefined
-  const totals = new Map<number, Promise<number>>()
-  return {
-    ...logits,
-    async top(count) {
-      if (most === undefined || most.count < count) most = { count, candidates: logits.top(count) }
-      const { tokens, logits: values } = await most.candidates
-      return tokens.length <= count
-        ? { tokens, logits: values }
-        : { tokens: tokens.subarray(0, count), logits: values.subarray(0, count) }
-    },
-    logTotal(temperature) {
-      const known = totals.get(temperature)
-      if (known !== undefined) return known
-      const total = logits.logTotal(temperature)
-      totals.set(temperature, total)
-      return total
-    },
+/** The likeliest token, the lowest among equals; undefined when none is possible. */
+export function best(logits: Float32Array): number | undefined {
+  let best: number | undefined
+  let largest = -Infinity
+  for (let token = 0; token < logits.length; token++) {
+    const logit = logits[token] as number
+    if (!(logit > largest)) continue
+    largest = logit
+    best = token
   }
+  return best
 }
+
+let picked: Float32Array = new Float32Array(0)
+
+/** The logits of these tokens, until the next call. */
+export function logitsOf(tokens: Uint32Array, logits: Float32Array): Float32Array {
+  if (picked.length < tokens.length) picked = new Float32Array(logits.length)
+  for (let at = 0; at < tokens.length; at++) picked[at] = logits[tokens[at] as number] as number
+  return picked.subarray(0, tokens.length)
+}
+
+/** As if each token that is not allowed had −∞. */
+export function onlyAllowed(logits: Float32Array, allowed: Uint32Array): Float32Array {
+  const masked = new Float32Array(logits.length).fill(-Infinity)
+  for (const token of allowed) masked[token] = logits[token] as number
+  return masked
+}
+
+/** Numbers up to 2 ** 21 stand for tokens in a number with the logit before them. */
+const tokenRange = 2 ** 21
+
+/** The likeliest tokens; all of them when there are no more. */
+export function likeliest(logits: Float32Array, count: number): Candidates {
+  const wanted = Math.min(count, logits.length)
+  // Sorted now and then, and cut to the likeliest: with a few thousand tokens too many nothing is looked for.
+  const found = new Float64Array(Math.min(logits.length, Math.max(2 * wanted, 64)))
+  const bits = new Int32Array(logits.buffer, logits.byteOffset, logits.length)
+  let length = 0
+  let bound = -Infinity
+  const cut = () => {
+    found.subarray(0, length).sort().reverse()
+    length = Math.min(length, wanted)
+    bound = length === wanted ? (logits[tokenIn(found[length - 1] as number)] as number) : bound
+  }
+  for (let token = 0; token < logits.length; token++) {
+    if (!((logits[token] as number) > bound) && length >= wanted) continue
+    if (length === found.length) cut()
+    found[length++] = orderOf(bits[token] as number, token)
+  }
+  cut()
+  const tokens = Uint32Array.from(found.subarray(0, length), tokenIn)
+  return { tokens, logits: Float32Array.from(tokens, (token) => logits[token] as number) }
+}
+
+/**
+ * A number that is larger for what comes first: for larger logits, given as the bits of the float, and then for lower
+ * tokens.
+ */
+export function orderOf(bits: number, token: number): number {
+  const logit = bits < 0 ? -1 - bits : bits + 2 ** 31
+  return logit * tokenRange + (tokenRange - 1 - token)
+}
+
+export const tokenIn = (order: number) => tokenRange - 1 - (order % tokenRange)

@@ -1,91 +1,57 @@
 import type { Vocabulary } from '../../constraints/index.ts'
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../backend.ts'
-import type { Candidates, Logits } from './logits.ts'
+import { likeliest } from './logits.ts'
+import { logSum } from './weights.ts'
 
 /** JSON has no number for the logarithm of zero, the probability of tokens that cannot be drawn. */
 const minLogprob = -9999
 
 /** A token as answers show it; `logTotal` is the logarithm of the sum at its position. */
-export function candidateOf(
-  vocabulary: Vocabulary,
-  token: number,
-  logit: number,
-  logTotal: number,
-): Candidate {
+function candidateOf(vocabulary: Vocabulary, token: number, logit: number, logTotal: number): Candidate {
   return { token, bytes: vocabulary.bytes(token), logprob: Math.max(logit - logTotal, minLogprob) }
 }
 
-/** What logprobs are computed from, requested all at once, so that the thread that reads the logits is woken once. */
-export function likeliest(logits: Logits, count: number): Promise<[Candidates, number]> {
-  return Promise.all([logits.top(Math.max(1, count)), logits.logTotal(1)])
-}
-
-/** The logprob of the drawn token and the likeliest tokens, before any sampling setting. */
-export async function tokenLogprob(
-  logits: Logits,
-  token: number,
-  count: number,
+/**
+ * The logprobs of tokens that were drawn at a position, before any sampling setting: beside the likeliest ones, or beside
+ * named ones and then sorted with these.
+ */
+export function drawnLogprobs(
+  logits: Float32Array,
+  { count, named }: { count: number; named: readonly number[] | undefined },
   vocabulary: Vocabulary,
-): Promise<TokenLogprob> {
-  const [top, total] = await likeliest(logits, count)
-  const index = top.tokens.indexOf(token)
-  const [logit] = index === -1 ? await logits.of([token]) : top.logits.subarray(index)
-  return {
-    ...candidateOf(vocabulary, token, logit ?? -Infinity, total),
-    top: Array.from(top.tokens.subarray(0, count), (likely, i) =>
-      candidateOf(vocabulary, likely, top.logits[i] ?? -Infinity, total),
-    ),
+): (token: number) => TokenLogprob {
+  const total = logSum(logits, 1)
+  const candidate = (token: number) => candidateOf(vocabulary, token, logits[token] as number, total)
+  const others = Array.from(named ?? (count === 0 ? [] : likeliest(logits, count).tokens), candidate)
+  return (token) => {
+    const drawn = candidate(token)
+    if (named === undefined) return { ...drawn, top: others }
+    const top = [drawn, ...others.filter((other) => other.token !== token)]
+    return { ...drawn, top: top.toSorted((a, b) => b.logprob - a.logprob) }
   }
-}
-
-/** The same with named tokens and the drawn one instead of the likeliest. */
-export async function namedLogprob(
-  logits: Logits,
-  token: number,
-  named: readonly number[],
-  vocabulary: Vocabulary,
-): Promise<TokenLogprob> {
-  const [values, [logit = -Infinity], total] = await Promise.all([
-    logits.of(named),
-    logits.of([token]),
-    logits.logTotal(1),
-  ])
-  const drawn = candidateOf(vocabulary, token, logit, total)
-  const others = named.map((other, i) => candidateOf(vocabulary, other, values[i] ?? -Infinity, total))
-  const listed = [drawn, ...others.filter((other) => other.token !== token)]
-  return { ...drawn, top: listed.toSorted((a, b) => b.logprob - a.logprob) }
 }
 
 /** The logprob of a token of the prompt at its position, and the likeliest tokens. */
-export async function promptLogprob(
-  logits: Logits,
+export function promptLogprob(
+  logits: Float32Array,
   token: number,
   count: number,
   vocabulary: Vocabulary,
-): Promise<NonNullable<PromptLogprobs[number]>> {
-  const [top, [logit = -Infinity], total] = await Promise.all([
-    logits.top(Math.max(count, ranked)),
-    logits.of([token]),
-    logits.logTotal(1),
-  ])
-  const entries = Array.from(top.tokens.subarray(0, count), (likely, i) => ({
-    ...candidateOf(vocabulary, likely, top.logits[i] ?? Number.NaN, total),
-    rank: i + 1,
-  }))
-  if (entries.some((entry) => entry.token === token)) return entries
-  const rank = await rankOf(logits, logit, top.logits)
-  return [{ ...candidateOf(vocabulary, token, logit, total), rank }, ...entries]
+): NonNullable<PromptLogprobs[number]> {
+  const total = logSum(logits, 1)
+  const candidate = (of: number, rank: number) => ({
+    ...candidateOf(vocabulary, of, logits[of] as number, total),
+    rank,
+  })
+  const likely =
+    count === 0 ? [] : Array.from(likeliest(logits, count).tokens, (of, at) => candidate(of, at + 1))
+  if (likely.some((entry) => entry.token === token)) return likely
+  return [candidate(token, rankOf(logits, logits[token] as number)), ...likely]
 }
 
-/** Most tokens of a prompt are among this many likeliest ones, which cost almost nothing to get. */
-const ranked = 128
-
 /** One more than the number of likelier tokens. */
-async function rankOf(logits: Logits, logit: number, top: Float32Array): Promise<number> {
-  let seen = top
-  while (seen.length < logits.vocabulary && (seen.at(-1) ?? -Infinity) > logit) {
-    seen = (await logits.top(Math.min(seen.length * 8, logits.vocabulary))).logits
-  }
-  const index = seen.findIndex((other) => other <= logit)
-  return (index < 0 ? seen.length : index) + 1
+function rankOf(logits: Float32Array, logit: number): number {
+  let rank = 1
+  for (let token = 0; token < logits.length; token++) if ((logits[token] as number) > logit) rank++
+  return rank
 }

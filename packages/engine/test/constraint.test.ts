@@ -21,9 +21,7 @@ import {
 import { createChoice, planAnswer } from '../answer/choice.ts'
 import { plainSampling, type Sampling } from '../backend.ts'
 import { createAdjustments, planAdjustments } from '../sampling/adjustments.ts'
-import { onlyAllowed } from '../sampling/allowed.ts'
 import { createConstrainedSampler } from '../sampling/constrained-sampler.ts'
-import type { Logits } from '../sampling/logits.ts'
 import { createRandom } from '../sampling/random.ts'
 import { createSampler } from '../sampling/sampler.ts'
 
@@ -229,11 +227,9 @@ test('truncated sampling and greedy decoding give the token that they give on ma
       if (!isCut && sampling.temperature > 0) sampling.topP = 0.999
       const plan = planAdjustments({
         sampling,
-        vocabulary: size,
         minTokens: 0,
         bannedEnds: [],
         prompt: [],
-        isPossible: (token) => allowed?.includes(token) ?? true,
       })
       const adjustments = plan && createAdjustments(plan)
       for (const token of answer) adjustments?.accept(token)
@@ -242,7 +238,7 @@ test('truncated sampling and greedy decoding give the token that they give on ma
         sampling,
         sample: createSampler(sampling, adjustments, () => number),
         rule: allowing(list, isAllowed),
-        narrowed: (position: Logits) => (allowed ? onlyAllowed(position, allowed) : position),
+        listed: allowed && Uint32Array.from(allowed).sort(),
         isPlain: adjustments === undefined && allowed === undefined,
       })
       const masked = logits.map((logit, token) => (isAllowed[token] ? logit : -Infinity))
@@ -258,12 +254,10 @@ test('truncated sampling and greedy decoding give the token that they give on ma
 
 function allowing(list: number[], isAllowed: Uint8Array): Allowance {
   const masks = createMasks(isAllowed.length)
-  const mask = () => masks.of((put) => list.forEach(put))
   return {
     allows: (token) => isAllowed[token] === 1,
     few: (most = 256) => (list.length <= most ? list : undefined),
-    mask,
-    wideMask: () => (2 * list.length > isAllowed.length ? mask() : undefined),
+    mask: () => masks.of((put) => list.forEach(put)),
     sure: () => [],
     ahead: () => '',
     isComplete: false,
@@ -287,7 +281,6 @@ for (const [title, size, few] of [
       sampling: plainSampling,
       sample: createSampler(plainSampling, undefined, createRandom(5n)),
       rule: allowing([...few], isAllowed),
-      narrowed: (position) => position,
       isPlain: true,
     })
     const draws = 20_000
@@ -319,7 +312,7 @@ test('the logits are not read where only one token is allowed', async () => {
       // é can also be written as two byte tokens; take its one token here.
       if (place === 1) choice.accept({ token: letters.length })
       choice.accept(await choice.next(logits))
-      asked.push(logits.asked.length)
+      asked.push(logits.reads)
     }
     assert.deepEqual(
       asked.map((times) => times > 0),

@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { scriptedLogits } from '../../../test/support/scripted-logits.ts'
-import type { TokenMask } from '../../constraints/index.ts'
-import type { Logits } from '../sampling/logits.ts'
 
 export interface SimulatedContextOptions {
   vocabulary: number
@@ -96,10 +93,10 @@ export function simulatedContext(options: SimulatedContextOptions) {
     logits(row: number) {
       const values = rows[row]
       assert.ok(values, `the logits of row ${row} were wanted`)
-      const logits = scriptedLogits(values())
-      return {
-        ...afterDecoding(logits, decoding),
-        masked: (mask: TokenMask) => afterDecoding(logits.masked(mask), decoding),
+      const logits = values()
+      return async () => {
+        await decoding
+        return logits
       }
     },
     forget(sequence: number, from: number): boolean {
@@ -121,19 +118,4 @@ function noise(one: number, two: number, three: number): number {
     Math.imul(one + 1, 0x9e3779b1) ^ Math.imul(two + 7, 0x85ebca6b) ^ Math.imul(three + 3, 0xc2b2ae35)
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d)
   return ((mixed ^ (mixed >>> 13)) >>> 0) / 2 ** 30
-}
-
-/** Requests during a batch are answered after it. */
-function afterDecoding<Of extends Logits>(logits: Of, decoding: Promise<void>): Of {
-  const behind = async <Answer>(answer: () => Promise<Answer>) => {
-    await decoding
-    return answer()
-  }
-  return {
-    ...logits,
-    best: () => behind(() => logits.best()),
-    top: (count: number) => behind(() => logits.top(count)),
-    of: (tokens: readonly number[]) => behind(() => logits.of(tokens)),
-    logTotal: (temperature: number) => behind(() => logits.logTotal(temperature)),
-  }
 }

@@ -142,7 +142,7 @@ test('a sure token is not drawn and reads no logits, also under penalties, and i
     const choice = choiceOf({ sampling })
     const logits = scriptedLogits(Array.from({ length: vocabulary.size }, (_, token) => token % 7))
     const { token } = await choice.next(logits)
-    assert.deepEqual([token, logits.asked.length], [spell('name')[0], 0])
+    assert.deepEqual([token, logits.reads], [spell('name')[0], 0])
   }
   const shows = choiceOf({ logprobs: 2 })
   const logits = scriptedLogits(Array.from({ length: vocabulary.size }, (_, token) => token % 7))
