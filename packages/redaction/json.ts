@@ -6,7 +6,7 @@ interface JsonRules {
   /** The same text if there is nothing to replace. `name` is the key whose value it is, or empty. */
   text(text: string, name: string): string
   /** Whether a number, as its digits, is replaced. */
-  number(digits: string): string | undefined
+  number(digits: string, name: string): string | undefined
   /** What replaces the value of a path, which is given as JSON. */
   value(rule: NonNullable<ReturnType<typeof ruleAt>>, json: string): string
 }
@@ -63,7 +63,7 @@ export function replacedJson(json: string, steps: Steps, rules: JsonRules, neste
       at = scan.end
     } else {
       const end = scan.skip(at)
-      const value = code === '"' ? stringAt(at, end) : rules.number(json.slice(at, end))
+      const value = code === '"' ? stringAt(at, end) : rules.number(json.slice(at, end), member)
       if (value !== undefined) replace(at, end, value)
       at = end
     }

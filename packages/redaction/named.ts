@@ -32,7 +32,7 @@ export const secretName = new RegExp(`(?:key|${tokenNoun}|cookie)${suffix}$`, 'i
 
 /** What stands before the word key. Other keys are those of tables and caches; but variables such as OPENAI_KEY are of a service. */
 const ofSecret =
-  /(?:api|access|secret|auth|account|subscription|functions?|host|master|app|application|client|consumer|encrypt(?:ion)?|crypto|sign(?:ing)?|licen[cs]e|private|preshared|shared|sharedaccess|storage|service|server|deploy|admin|webhook|session|hmac|aes|jwt|token|security|integration|ingest|write|read)[-_ .]?$/i
+  /(?:api|access|secret|auth|account|subscription|functions?|host|master|app|application|client|consumer|encrypt(?:ion)?|crypto|sign(?:ing)?|licen[cs]e|private|preshared|shared|sharedaccess|storage|service|server|deploy|admin|webhook|session|hmac|aes|jwt|token|security|integration|ingest|write|read|openai|anthropic|azure|aws|google|gemini|mistral|cohere|groq|huggingface|pinecone|algolia|mapbox|stripe|twilio|sendgrid|mailgun|github|gitlab|slack|datadog|cloudflare)[-_ .]?$/i
 const ofVariable = /[A-Z]_$(?<!(?:PUBLIC|PRIMARY|FOREIGN|PARTITION|SORT|CACHE|ROW|HASH|UNIQUE|ROUTING)_)/
 const isSecretKey = (text: string, at: number) => {
   const before = text.slice(Math.max(0, at - 14), at)
@@ -99,8 +99,15 @@ const isApart = (text: string, name: number, from: number) =>
   /^\w+[ \t]+$/.test(text.slice(name, from)) &&
   !/(?:--[\w-]*|\blogin \S+ )$/.test(text.slice(Math.max(0, name - 64), name))
 
+/** `wandb login …`, and in Python. */
+const login = /wandb[. ]login[ (][^\r\n]{0,40}?\b([0-9a-f]{40})\b/g
+
 /** Keys that only their names tell of. */
-export const findNamedKeys: Finder = (text, found) => findAssigned(keys, text, found)
+export const findNamedKeys: Finder = (text, found) => {
+  findAssigned(keys, text, found)
+  if (text.includes('wandb'))
+    eachMatch(login, text, ({ index, 0: match }) => found(index + match.length - 40, index + match.length))
+}
 
 const cookies = /cookie["'\x60\\*\s]{0,8}[:=][ \t]{0,3}["'\x60\\[]{0,6}([^\r\n"'\x60\\]{6,4096})/gi
 const sessionCookie = /=(?=[^;\s]{0,64}\d)(?=[^;\s]{0,64}[A-Za-z])[^;\s]{5}/

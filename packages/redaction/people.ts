@@ -50,18 +50,47 @@ const international = new RegExp(
   'g',
 )
 const northAmerican = new RegExp(
-  String.raw`${leftOfNumber}(?:1[${spaces}${hyphens}])?(?:\([2-9]\d{2}\)[${spaces}]?|[2-9]\d{2}[${hyphens}])[2-9]\d{2}[${hyphens}]\d{4}${extension}(?![\w]|[${hyphens}]\w)`,
+  String.raw`${leftOfNumber}(?:1[${spaces}${hyphens}])?(?:\([2-9]\d{2}\)[${spaces}]?|[2-9]\d{2}[${hyphens}])\d{3}[${hyphens}]\d{4}${extension}(?![\w]|[${hyphens}]\w)`,
   'g',
 )
 /** With dots, which stand in versions and addresses, too: nothing may be longer. */
 const dotted = new RegExp(
-  String.raw`${leftOfNumber}(?:1\.)?[2-9]\d{2}\.[2-9]\d{2}\.\d{4}${extension}(?![\w]|[.${hyphens}]\w)`,
+  String.raw`${leftOfNumber}(?:1\.)?[2-9]\d{2}\.\d{3}\.\d{4}${extension}(?![\w]|[.${hyphens}]\w)`,
   'g',
 )
 /** As amounts are typeset in French, where plain spaces would be of a telephone number; and coordinates. */
 const amount = /^\+\d{1,3}(?:(?:[\u2007\u2009\u202f]\d{3})+|\.\d{5,7})$/
 
-/** Telephone numbers as they are dialled from abroad, and those of North America with their hyphens or dots. */
+/** As at home, which only the word before it tells from other numbers. */
+const national = new RegExp(
+  String.raw`\d(?<![\w.]\d)(?:[${spaces}./()${hyphens}]{0,3}\d){6,14}(?![\w]|[.,]\d)`,
+  'g',
+)
+const phoneNoun =
+  '(?:phone|(?<![A-Za-z])(?:tel(?:efon|[eé]fono|[eé]phone)?|mobile|mobil|fax|handy|whatsapp|sms|rufnummer|celular|m[oó]vil))'
+const behindNoun = new RegExp(
+  String.raw`${phoneNoun}(?:[ _-]?(?:phone|no|nr|num|number|nummer|n[uú]mero)){0,2}["'\\:=.#\s]{1,16}(?:(?:is|ist|est|es)\s)?["'\\]{0,8}$`,
+  'i',
+)
+const maxNoun = 64
+/** Dates, years, versions and addresses of machines. */
+const otherNumber =
+  /^(?:\d{4}\D\d{1,2}\D\d{1,2}(?!\d)|\d{1,2}\D\d{1,2}\D\d{4}(?!\d)|(?:19|20)\d\d\D{1,3}(?:19|20)\d\d$|\d{1,4}(?:\.\d{1,5}){2,3}$)/
+/** Keys of JSON whose values may be known by them only. */
+export const phoneName = new RegExp(`${phoneNoun}(?:[ _-]?(?:phone|no|nr|num|number))?$`, 'i')
+
+function findNamedPhones(text: string, found: Parameters<Finder>[1]): void {
+  eachMatch(national, text, ({ index, 0: number }) => {
+    const from = text.charAt(index - 1) === '(' ? index - 1 : index
+    if (behindNoun.test(text.slice(Math.max(0, from - maxNoun), from)) && !otherNumber.test(number))
+      found(from, index + number.length)
+  })
+}
+
+/**
+ * Telephone numbers as they are dialled from abroad, those of North America with their hyphens or dots, and any after a
+ * word that says so.
+ */
 export const findPhones: Finder = (text, found) => {
   eachMatch(international, text, ({ index, 0: number }) => {
     const digits = number.replace(/^(?:%(?:25)?2|\\u002)b/i, '').replace(/\D/g, '')
@@ -70,6 +99,7 @@ export const findPhones: Finder = (text, found) => {
   })
   for (const form of [northAmerican, dotted])
     eachMatch(form, text, ({ index, 0: number }) => found(index, index + number.length))
+  findNamedPhones(text, found)
 }
 
 /** The lengths of card numbers, by their first digits. 13 digits are left out: every tenth bar code would be one. */

@@ -3,7 +3,7 @@ import { replacedJson } from './json.ts'
 import { findKeys, findPrivateKeys, findTokens } from './keys.ts'
 import { secretName } from './named.ts'
 import { below, noSteps, type PathRule, ruleAt, stepsOf } from './paths.ts'
-import { findCards, findEmails, findIbans, findPhones } from './people.ts'
+import { findCards, findEmails, findIbans, findPhones, phoneName } from './people.ts'
 import { type Finder, inAscii, type Span, withoutSpans } from './spans.ts'
 
 const finders = {
@@ -101,16 +101,19 @@ export function createRedactor({
     return hashOf(json.startsWith('"') ? (JSON.parse(json) as string) : json)
   }
 
+  /** Some keys and numbers are known only by the name that is before them. */
+  function named(value: string, name: string): string {
+    const before = `${name}="`
+    const changed = secretName.test(name) || phoneName.test(name) ? text(`${before}${value}"`) : ''
+    return changed.startsWith(before) ? changed.slice(before.length).replace(/"$/, '') : text(value)
+  }
+
   const rules = {
-    /** Some keys are known only by the name that is before them. */
-    text(value: string, name: string): string {
-      const before = `${name}="`
-      const changed = secretName.test(name) ? text(`${before}${value}"`) : ''
-      return changed.startsWith(before) ? changed.slice(before.length).replace(/"$/, '') : text(value)
-    },
-    number(digits: string): string | undefined {
-      if (!hasCards || !/^\d{14,16}$/.test(digits)) return undefined
-      const changed = text(digits)
+    text: named,
+    number(digits: string, name: string): string | undefined {
+      const isPhone = phoneName.test(name) && /^\d{7,15}$/.test(digits)
+      if (!isPhone && !(hasCards && /^\d{14,16}$/.test(digits))) return undefined
+      const changed = named(digits, name)
       return changed === digits ? undefined : JSON.stringify(changed)
     },
     value: (rule: PathRule, json: string) =>

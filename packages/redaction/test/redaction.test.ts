@@ -222,6 +222,8 @@ const examples: Record<Kind, readonly string[]> = {
     '+1-202-555-0123',
     '0049 (30) 123456-7',
     '(202) 555-0123',
+    '(555) 123-4567',
+    '555.123.4567',
     '202-555-0123',
     '1-800-555-0199',
     '+1-202-555-0123x45',
@@ -365,7 +367,21 @@ const password = 'Tr0ub4dor&3'
 
 /** `#` stands for what is private. */
 const named: Partial<Record<Kind, readonly (readonly [secret: string, ...texts: string[]])[]>> = {
+  phone: [
+    [
+      '0171 1234567',
+      'Tel.: #',
+      'mobile #, home',
+      'my phone number is #.',
+      '"phoneNumber": "#"',
+      'WhatsApp=#',
+    ],
+    ['(020) 7946 0958', 'Fax #', 'phone no. #'],
+    ['06 12 34 56 78', 'customer_phone: #', 'téléphone : #'],
+    ['5551234567', 'phone=#&name=x'],
+  ],
   key: [
+    ['0a'.repeat(20), 'wandb login #', 'wandb.login(key="#")', 'wandb login --relogin #'],
     [
       random,
       'x-api-key: #',
@@ -377,6 +393,8 @@ const named: Partial<Record<Kind, readonly (readonly [secret: string, ...texts: 
       '**API key:** `#`',
       '| API_KEY | # |',
       'my api key is #',
+      'the Stripe key is #',
+      'Azure key: #',
       'tool --api-key # --x',
       '- name: API_KEY\n  value: #',
       'ENCRYPTION_KEY_1 := `#`',
@@ -444,6 +462,10 @@ test('what only its name tells of is found by it, as far as it goes', () => {
     [(value: string) => ({ headers: { Authorization: `Token ${value}` } }), 'token'],
   ] as const)
     assert.equal(json(JSON.stringify(of(random)), 'inputs'), JSON.stringify(of(`[${kind}]`)))
+  assert.equal(
+    json('{"phone": 5551234567, "n": 5551234567}', 'inputs'),
+    '{"phone": "[phone]", "n": 5551234567}',
+  )
 })
 
 test('a kind that is not chosen stays', () => {
@@ -475,6 +497,8 @@ test('texts that only look like it stay as they are', () => {
     '10.0.19045.3803, 212.555.0187.1, 1.3.6.1.212.555.0187, v212.555.0187, 2026.11.29, 212.555.018, 121.0.6167.85',
     '4111.1111.1111.1112, 4111.1111.1111.1111.1, 4111.1111111111.11, 123456789:0aF9, 12:AA34, AccountKey=<key>',
     'http://localhost:8080/a@b, key = value, Bearer of news',
+    'phone 2026-11-29 10:30, tel 10.0.19045.3803, mobile 192.168.100.200, fax 29.11.2026, mobile 2020-2024, iPhone 15',
+    'Telegram 12345678, telling 1234567, phones 1000000, phone 123456, sms 99.95, microphone 44100, the GitHub key is the key',
     ...nearKeys,
     // Names whose values are no secrets, and values that stand for one.
     `api_key=YOUR_API_KEY, x-api-key: $ANTHROPIC_API_KEY_2, api_key: <token1>, token: \${{ secrets.TOKEN2 }}, password="%PASS_1%"`,
