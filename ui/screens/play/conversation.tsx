@@ -6,7 +6,7 @@ import { JsonTree } from '../../value/json-tree.tsx'
 import { MessageText } from './message-text.tsx'
 import type { Play } from './play.ts'
 import { invalidField } from './run.ts'
-import { newTurn, type Turn } from './turns.ts'
+import { begunTurn, type Turn } from './turns.ts'
 
 const roles = ['system', 'user', 'assistant', 'tool']
 
@@ -36,7 +36,7 @@ export function Conversation({ play, children }: { play: Play; children: Compone
             type="button"
             class="quiet"
             onClick={() => {
-              play.turns.value = [newTurn('system'), ...turns]
+              play.turns.value = [begunTurn('system'), ...turns]
             }}
           >
             Add system message
@@ -45,7 +45,7 @@ export function Conversation({ play, children }: { play: Play; children: Compone
         <button
           type="button"
           class="quiet"
-          onClick={() => play.add(newTurn(turns.at(-1)?.role === 'user' ? 'assistant' : 'user'))}
+          onClick={() => play.add(begunTurn(turns.at(-1)?.role === 'user' ? 'assistant' : 'user'))}
         >
           Add message
         </button>
@@ -65,7 +65,7 @@ interface RowProps {
 }
 
 function TurnRow({ play, turn, index, isLast, isOnly, wrong }: RowProps) {
-  const { id, role, text, isJson = false, rest, isOpen = false } = turn
+  const { id, role, text, isJson = false, rest, isOpen = false, isBegun = false } = turn
   const others = Object.entries(rest).filter(([name]) => name !== 'tool_call_id')
   const label = `Message ${index + 1}`
   return (
@@ -107,6 +107,7 @@ function TurnRow({ play, turn, index, isLast, isOnly, wrong }: RowProps) {
         label={label}
         placeholder={role === 'user' ? 'Ask something' : ''}
         text={text}
+        isWriting={isBegun}
         onText={(next) => play.edit(id, { text: next })}
       />
       {others.map(([name, value]) => (

@@ -8,7 +8,7 @@ interface Props {
   text: string
   /** Attributes of each text area: its description, whether it is invalid. */
   about?: object
-  /** The text has just been pasted, so the caret goes to its end. */
+  /** It has just been pasted or added, so the caret goes to its end. */
   isWriting?: boolean
   onText(text: string): void
 }

@@ -8,7 +8,7 @@ import { type Draft, type DraftWriter, draftWriter, readDraft } from './draft.ts
 import { takeHandover } from './handover.ts'
 import { createRunner, isBusy, type Runner } from './run.ts'
 import { linkOf, type Settings, settingsIn, settingsText, withSetting } from './settings.ts'
-import { messagesOf, newTurn, requestIn, type Turn, turnsIn } from './turns.ts'
+import { begunTurn, messagesOf, newTurn, requestIn, type Turn, turnsIn } from './turns.ts'
 
 const sides = ['a', 'b'] as const
 type SideName = (typeof sides)[number]
@@ -86,6 +86,12 @@ export function createPlay(project: () => string): Play {
     }
   }
 
+  /** What was added since these were asked. */
+  function laterThan(asked: readonly Turn[]): Turn[] {
+    const ids = new Set(asked.map(({ id }) => id))
+    return turns.value.filter(({ id }) => !ids.has(id))
+  }
+
   function askSides(which: readonly Side[]): void {
     failure.value = undefined
     const [given, thread] = [turns.value, search.value.get('thread') ?? '']
@@ -145,7 +151,8 @@ export function createPlay(project: () => string): Play {
     keep({ run }, choice) {
       const given = run.value
       if (given === undefined) return
-      turns.value = [...withAnswer(given.turns, choice), newTurn('user')]
+      const later = laterThan(given.turns)
+      turns.value = [...withAnswer(given.turns, choice), ...(later.length > 0 ? later : [begunTurn('user')])]
       a.run.value = undefined
       b.run.value = undefined
     },
@@ -155,7 +162,7 @@ export function createPlay(project: () => string): Play {
       const said = choice.calls.map(({ id }, index) =>
         newTurn('tool', results[index] ?? '', { rest: { tool_call_id: JSON.stringify(id) } }),
       )
-      turns.value = [...withAnswer(given.turns, choice), ...said]
+      turns.value = [...withAnswer(given.turns, choice), ...said, ...laterThan(given.turns)]
       askSides(shown.value)
     },
     fork(side, tokens, at, rank) {

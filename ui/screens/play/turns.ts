@@ -13,9 +13,13 @@ export interface Turn {
   rest: Readonly<Record<string, string>>
   /** The answer continues the end of it. */
   isOpen?: boolean
+  /** It has just been added, to be written now. */
+  isBegun?: boolean
 }
 
 let ids = 0
+
+export const begunTurn = (role: string): Turn => newTurn(role, '', { isBegun: true })
 
 export const newTurn = (role: string, text = '', more: Partial<Omit<Turn, 'id'>> = {}): Turn => ({
   id: ++ids,
