@@ -114,6 +114,12 @@ function findLayoutFaults(): string[] {
     if (isCut && isShown(text) && !text.closest('[title]') && !text.querySelector('[title]'))
       found.push(`cut off without a title: ${about(text)}`)
   }
+  // Tab goes where the eye does.
+  for (const moved of document.querySelectorAll(':is(header, main) :has(:is(a, button, input, select))')) {
+    const { readingFlow } = getComputedStyle(moved.parentElement as Element) as { readingFlow?: string }
+    if (getComputedStyle(moved).order !== '0' && readingFlow === 'normal')
+      found.push(`Tab goes elsewhere: ${about(moved)}`)
+  }
   for (const axis of document.querySelectorAll('.chart-ends'))
     if (isShown(axis) && axis.clientHeight > 24) found.push('times of a chart take several lines')
   for (const bars of document.querySelectorAll('.histogram'))

@@ -22,7 +22,12 @@ export function Cost({ cost, tokens, models = [], tabIndex }: Props) {
     'project' in here && live(paths.prices(here.project, models.length === 1 ? models[0] : undefined))
   const title = unpricedText(models)
   // Most rows of a server with models of its own have none: a word in each would be noise.
-  if (!href) return <span class="muted">–</span>
+  if (!href)
+    return (
+      <span class="muted" title={title}>
+        –
+      </span>
+    )
   return (
     <a class="muted" aria-label="no price" href={href} {...{ title, tabIndex }}>
       –

@@ -64,11 +64,14 @@ export function CallLine(props: Props) {
     ) : (
       (input !== null || output !== null) && tokensText({ input: input ?? 0, output: output ?? 0 })
     ),
-    cost: sum ? (
-      sum.cost !== null && <span title={wholeTrace}>Σ {costText(sum.cost)}</span>
-    ) : (
-      <Cost cost={row.cost} tokens={(input ?? 0) + (output ?? 0)} models={modelsOf(row)} tabIndex={-1} />
-    ),
+    cost:
+      sum && sum.cost !== null ? (
+        <span title={wholeTrace}>Σ {costText(sum.cost)}</span>
+      ) : sum ? (
+        <Cost cost={null} tokens={sum.input + sum.output} tabIndex={-1} />
+      ) : (
+        <Cost cost={row.cost} tokens={(input ?? 0) + (output ?? 0)} models={modelsOf(row)} tabIndex={-1} />
+      ),
     feedback: <FeedbackCounts feedback={row.feedback} />,
     user: <bdi>{row.svc_user_id}</bdi>,
     size: sizeText(row.storage_size_bytes),

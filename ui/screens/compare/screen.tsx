@@ -64,15 +64,12 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   useEffect(() => () => list?.close(), [list])
 
   const letters = new Map(ids.map((id, index) => [id, letterOf(index)]))
-  const names = new Map(
-    ids.map((id) => [
-      id,
-      nameOf(
-        runs.find((run) => run.evaluation_call_id === id),
-        id,
-      ),
-    ]),
-  )
+  // Until they are read, no name is better than a piece of an id.
+  const nameIn = (id: string) => {
+    const run = runs.find(({ evaluation_call_id }) => evaluation_call_id === id)
+    return value === undefined ? `Run ${letters.get(id)}` : nameOf(run, id)
+  }
+  const names = new Map(ids.map((id) => [id, nameIn(id)]))
   const kept = useListPosition(`${key} ${orderKey}`)
   const { active, scrollRequest, move, openAt, close } = useRowNavigation(list, open, kept.left?.active)
   const scroller = useRef<HTMLDivElement>(null)

@@ -302,11 +302,12 @@ function RunLine(props: LineProps) {
         {row.total_tokens === null ? '–' : countText(row.total_tokens)}
       </td>
       <td data-label="Cost" class="number">
-        {cost?.models.length && (cost.cost ?? row.total_tokens) != null ? (
-          <Cost {...cost} tokens={row.total_tokens ?? 0} />
-        ) : (
-          '–'
-        )}
+        {cost &&
+          (cost.models.length > 0 && (cost.cost ?? row.total_tokens) !== null ? (
+            <Cost {...cost} tokens={row.total_tokens ?? 0} />
+          ) : (
+            '–'
+          ))}
       </td>
       <td data-label="Started" class="number muted">
         <Time at={row.started_at} />
