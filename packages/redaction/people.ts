@@ -72,7 +72,6 @@ const behindNoun = new RegExp(
   String.raw`${phoneNoun}(?:[ _-]?(?:phone|no|nr|num|number|nummer|n[uú]mero)){0,2}["'\\:=.#\s]{1,16}(?:(?:is|ist|est|es)\s)?["'\\]{0,8}$`,
   'i',
 )
-const maxNoun = 64
 /** Dates, years, versions and addresses of machines. */
 const otherNumber =
   /^(?:\d{4}\D\d{1,2}\D\d{1,2}(?!\d)|\d{1,2}\D\d{1,2}\D\d{4}(?!\d)|(?:19|20)\d\d\D{1,3}(?:19|20)\d\d$|\d{1,4}(?:\.\d{1,5}){2,3}$)/
@@ -82,7 +81,7 @@ export const phoneName = new RegExp(`${phoneNoun}(?:[ _-]?(?:phone|no|nr|num|num
 function findNamedPhones(text: string, found: Parameters<Finder>[1]): void {
   eachMatch(national, text, ({ index, 0: number }) => {
     const from = text.charAt(index - 1) === '(' ? index - 1 : index
-    if (behindNoun.test(text.slice(Math.max(0, from - maxNoun), from)) && !otherNumber.test(number))
+    if (behindNoun.test(text.slice(Math.max(0, from - 64), from)) && !otherNumber.test(number))
       found(from, index + number.length)
   })
 }

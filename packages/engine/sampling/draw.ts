@@ -117,12 +117,11 @@ function createLine(logits: Float32Array, { temperature, minP }: Cuts) {
   }
 }
 
-/** Of the possible tokens. */
 function smallestOf(logits: Float32Array): number {
   let smallest = Infinity
   for (let token = 0; token < logits.length; token++) {
     const logit = logits[token] as number
-    if (logit < smallest && logit > -Infinity) smallest = logit
+    if (logit > -Infinity && logit < smallest) smallest = logit
   }
   return smallest
 }

@@ -29,9 +29,12 @@ export function logitsOf(tokens: Uint32Array, logits: Float32Array): Float32Arra
   return picked.subarray(0, tokens.length)
 }
 
-/** As if each token that is not allowed had −∞. */
+let masked: Float32Array = new Float32Array(0)
+
+/** As if each token that is not allowed had −∞, until the next call. */
 export function onlyAllowed(logits: Float32Array, allowed: Uint32Array): Float32Array {
-  const masked = new Float32Array(logits.length).fill(-Infinity)
+  if (masked.length !== logits.length) masked = new Float32Array(logits.length)
+  masked.fill(-Infinity)
   for (const token of allowed) masked[token] = logits[token] as number
   return masked
 }

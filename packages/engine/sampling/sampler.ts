@@ -18,8 +18,7 @@ const coldest = 0.01
 
 /** The divisor of the logits; 1 when the likeliest token is chosen. */
 export function divisorOf(sampling: Sampling): number {
-  const { temperature } = sampling
-  return isGreedy(sampling) ? 1 : Math.max(coldest, temperature)
+  return isGreedy(sampling) ? 1 : Math.max(coldest, sampling.temperature)
 }
 
 export function isGreedy({ temperature }: Sampling): boolean {
