@@ -2,7 +2,7 @@
 export type ReadLogits = () => Promise<Float32Array>
 
 /** Tokens and their logits, largest first; of equal ones the lower token. */
-export interface Candidates {
+interface Candidates {
   tokens: Uint32Array
   logits: Float32Array
 }
