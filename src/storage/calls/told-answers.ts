@@ -34,8 +34,8 @@ export const lockOfTurns = (project: string, thread: string | null | undefined) 
 
 /* All of this is done where all writes wait for it: no turn is so long that others notice. */
 
-/** Turns of one conversation in which an answer is looked for, the latest first. */
-const maxTurns = 20
+/** Turns of one conversation in which an answer is looked for, the latest first: answers that are not told of yet are turns. */
+const maxTurns = 200
 /** Calls below these turns that are looked at. */
 const maxKnown = 2_000
 /** A turn with more calls than these stays where it is. */

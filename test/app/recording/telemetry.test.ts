@@ -470,6 +470,29 @@ test('a turn that Codex asks for here and tells of in records is one turn, with 
   assert.deepEqual([turn_count, input_tokens, output_tokens], [1, before.input_tokens, before.output_tokens])
 })
 
+test('of many answers of a turn at once, one that is told of before it is written finds its turn', async (t) => {
+  const released = Promise.withResolvers<void>()
+  const { answering, told } = await openTwo(t, released.promise)
+  const record = (event: string, attributes: object) =>
+    recordOf(
+      { 'session.id': session, 'prompt.id': 'p-1', 'event.name': event, ...attributes },
+      {
+        timeUnixNano: String(nanoseconds(new Date().toISOString())),
+        body: { stringValue: `claude_code.${event}` },
+      },
+    )
+  const send = async (...records: object[]) =>
+    assert.equal((await told.post('/v1/logs', logsOf(records, resource))).status, 200)
+  const body = claudeBody([prompt('List it')])
+  await send(record('user_prompt', { prompt: 'List it' }))
+  for (let n = 0; n < 25; n++) await told.ask('/v1/messages', claudeHeaders, body)
+  const asked = await answering.ask('/v1/messages', claudeHeaders, body)
+  await send(record('api_request', { model: 'scripted', request_id: asked.request }))
+  released.resolve()
+  assert.equal((await told.callOf((await answering.callOf(asked.id)).turn_id)).op_name, 'claude_code.turn')
+  assert.equal((await told.threadOf(session)).call_count, 27)
+})
+
 test('answers of Codex that are written after their records are those calls, with equal tokens, too', async (t) => {
   const released = Promise.withResolvers<void>()
   const { answering, told } = await openTwo(t, released.promise)
