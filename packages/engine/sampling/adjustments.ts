@@ -46,7 +46,7 @@ export function createAdjustments(plan: AdjustmentPlan) {
       for (const token of repeated) {
         const logit = adjusted[token] as number
         const penalized = logit > 0 ? logit / repetitionPenalty : logit * repetitionPenalty
-        adjusted[token] = Math.max(-maxFloat, Math.min(penalized, maxFloat))
+        if (logit !== -Infinity) adjusted[token] = Math.max(-maxFloat, Math.min(penalized, maxFloat))
       }
       for (const [token, count] of times) add(token, -(frequencyPenalty * count + presencePenalty))
       if (length < plan.minTokens) for (const token of plan.bannedEnds) adjusted[token] = -Infinity

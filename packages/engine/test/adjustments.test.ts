@@ -82,4 +82,5 @@ test('a penalty beyond all bounds leaves a token that can be drawn', () => {
   assert.ok(planned)
   const adjustments = createAdjustments(planned)
   assert.ok(Number.isFinite(adjustments.applied(Float32Array.of(0, -1), 0)[1]))
+  assert.equal(adjustments.applied(Float32Array.of(0, -Infinity), 0)[1], -Infinity)
 })
