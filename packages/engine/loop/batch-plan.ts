@@ -96,10 +96,12 @@ function pieceOf(tokens: number, fitting: number, readsTiles = false): number {
  * The order in which sequences are added to a batch; they are given in the order of their numbers. llama.cpp computes
  * neighbours of ascending sequences together, the same number of tokens of each. That is good for decoding sequences,
  * which have equally many tokens, but it would split a single row off a prompt next to them. So each prompt stands
- * alone, and the groups are in descending order.
+ * alone, but for those of equally many tokens where what is next to them may change last digits, and the groups are in
+ * descending order.
  */
 export function additionOrder<Item extends { tokens: { length: number }; isPrompt?: boolean }>(
   items: readonly Item[],
+  hasPlainAttention: boolean,
 ): Item[] {
   const groups: Item[][] = []
   for (const item of items) {
@@ -107,7 +109,8 @@ export function additionOrder<Item extends { tokens: { length: number }; isPromp
     const previous = group?.at(-1)
     const { length } = item.tokens
     const isPrompt = item.isPrompt !== false
-    const isAlone = length > 1 && (isPrompt || previous?.isPrompt !== false)
+    const follows = previous?.isPrompt !== false
+    const isAlone = length > 1 && (isPrompt ? hasPlainAttention || !follows : follows)
     if (previous?.tokens.length === length && !isAlone) group?.push(item)
     else groups.push([item])
   }

@@ -26,7 +26,7 @@ export interface BatchItem {
 }
 
 interface BatchesOptions {
-  context: Pick<NativeContext, 'begin' | 'add' | 'readsTiles'>
+  context: Pick<NativeContext, 'begin' | 'add' | 'readsTiles' | 'hasPlainAttention'>
   tenants: ActiveTenants
   /** Most tokens in a batch. */
   batch: number
@@ -99,7 +99,7 @@ export function createBatches({ context, tenants, batch, maxRows, maxTokens, isD
       return count === 0 ? [] : itemOf(answering, count, draft, isLast)
     })
     context.begin(counts.reduce((sum, count) => sum + count, 0))
-    return additionOrder(items).map(({ wanted, ...item }) => {
+    return additionOrder(items, context.hasPlainAttention).map(({ wanted, ...item }) => {
       const { sequence, tokens } = item
       return { ...item, rows: context.add(sequence.id, sequence.tokens.length, tokens, wanted) }
     })

@@ -93,10 +93,24 @@ test('no batch is too large or empty, and no sequence gets more than it has left
 
 test('single tokens are grouped in ascending order, and each prompt is a group of its own', () => {
   const order = (...lengths: number[]) =>
-    additionOrder(lengths.map((length, id) => ({ id, tokens: { length } }))).map(({ id }) => id)
+    additionOrder(
+      lengths.map((length, id) => ({ id, tokens: { length } })),
+      true,
+    ).map(({ id }) => id)
   assert.deepEqual(order(1, 1, 1), [0, 1, 2])
   assert.deepEqual(order(1, 1, 64, 1, 1), [3, 4, 2, 0, 1])
   assert.deepEqual(order(64, 64, 1), [2, 1, 0])
+  const prompt = (id: number, length: number, isPrompt = true) => ({ id, tokens: { length }, isPrompt })
+  const beside = [
+    prompt(0, 64),
+    prompt(1, 64),
+    prompt(2, 1, false),
+    prompt(3, 64),
+    prompt(4, 32),
+    prompt(5, 32),
+  ]
+  const flash = additionOrder(beside, false).map(({ id }) => id)
+  assert.deepEqual(flash, [4, 5, 3, 2, 0, 1], 'prompts of equally many tokens are read together')
 })
 
 test('the end of a prompt is read with the piece before it if that is at most a quarter more', () => {
