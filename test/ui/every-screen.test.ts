@@ -115,7 +115,9 @@ function findLayoutFaults(): string[] {
       found.push(`cut off without a title: ${about(text)}`)
   }
   // Tab goes where the eye does.
-  for (const moved of document.querySelectorAll(':is(header, main) :has(:is(a, button, input, select))')) {
+  for (const moved of document.querySelectorAll(
+    ':is(header, main) :is(a, button, input, select, :has(:is(a, button, input, select)))',
+  )) {
     const { readingFlow } = getComputedStyle(moved.parentElement as Element) as { readingFlow?: string }
     if (getComputedStyle(moved).order !== '0' && readingFlow === 'normal')
       found.push(`Tab goes elsewhere: ${about(moved)}`)

@@ -52,10 +52,18 @@ test('a message that was begun beside an answer stays when the conversation goes
   await page.getByRole('button', { name: 'Add message', exact: true }).click()
   await page.getByLabel('Message 2', { exact: true }).waitFor()
   await page.keyboard.type('And a shuttle?')
-  await page.getByRole('button', { name: 'Continue with this answer' }).click()
+  await page.getByRole('button', { name: 'Add system message' }).click()
   await page.getByLabel('Message 3', { exact: true }).waitFor()
-  assert.equal(await page.getByLabel('Message 2', { exact: true }).inputValue(), 'A part of a loom.')
-  assert.equal(await page.getByLabel('Message 3', { exact: true }).inputValue(), 'And a shuttle?')
+  await page.keyboard.type('Be brief.')
+  await page.getByRole('button', { name: 'Continue with this answer' }).click()
+  await page.getByLabel('Message 4', { exact: true }).waitFor()
+  const messages = [1, 2, 3, 4].map((n) => page.getByLabel(`Message ${n}`, { exact: true }).inputValue())
+  assert.deepEqual(await Promise.all(messages), [
+    'Be brief.',
+    'What is a heddle?',
+    'A part of a loom.',
+    'And a shuttle?',
+  ])
 })
 
 test('a question is asked with the keyboard alone and becomes a call; only changed settings are sent', {

@@ -86,10 +86,13 @@ export function createPlay(project: () => string): Play {
     }
   }
 
-  /** What was added since these were asked. */
-  function laterThan(asked: readonly Turn[]): Turn[] {
+  /** What was added before and behind these since they were asked. */
+  function addedTo(asked: readonly Turn[]): { before: Turn[]; later: Turn[] } {
     const ids = new Set(asked.map(({ id }) => id))
-    return turns.value.filter(({ id }) => !ids.has(id))
+    const first = turns.value.findIndex(({ id }) => ids.has(id))
+    const isAdded = ({ id }: Turn) => !ids.has(id)
+    const before = turns.value.slice(0, Math.max(0, first))
+    return { before, later: turns.value.slice(before.length).filter(isAdded) }
   }
 
   function askSides(which: readonly Side[]): void {
@@ -151,8 +154,9 @@ export function createPlay(project: () => string): Play {
     keep({ run }, choice) {
       const given = run.value
       if (given === undefined) return
-      const later = laterThan(given.turns)
-      turns.value = [...withAnswer(given.turns, choice), ...(later.length > 0 ? later : [begunTurn('user')])]
+      const { before, later } = addedTo(given.turns)
+      const next = later.length > 0 ? later : [begunTurn('user')]
+      turns.value = [...before, ...withAnswer(given.turns, choice), ...next]
       a.run.value = undefined
       b.run.value = undefined
     },
@@ -162,7 +166,8 @@ export function createPlay(project: () => string): Play {
       const said = choice.calls.map(({ id }, index) =>
         newTurn('tool', results[index] ?? '', { rest: { tool_call_id: JSON.stringify(id) } }),
       )
-      turns.value = [...withAnswer(given.turns, choice), ...said, ...laterThan(given.turns)]
+      const { before, later } = addedTo(given.turns)
+      turns.value = [...before, ...withAnswer(given.turns, choice), ...said, ...later]
       askSides(shown.value)
     },
     fork(side, tokens, at, rank) {
