@@ -109,8 +109,8 @@ export function additionOrder<Item extends { tokens: { length: number }; isPromp
     const previous = group?.at(-1)
     const { length } = item.tokens
     const isPrompt = item.isPrompt !== false
-    const follows = previous?.isPrompt !== false
-    const isAlone = length > 1 && (isPrompt ? hasPlainAttention || !follows : follows)
+    const isBehindPrompt = previous?.isPrompt !== false
+    const isAlone = length > 1 && (isPrompt ? hasPlainAttention || !isBehindPrompt : isBehindPrompt)
     if (previous?.tokens.length === length && !isAlone) group?.push(item)
     else groups.push([item])
   }
