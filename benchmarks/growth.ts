@@ -106,6 +106,14 @@ const questionsOfCalls: Question[] = [
     '/views/buckets',
     { ...chart, ...timed, ...ofCustomer, by: 'op' },
   ],
+  [
+    'where inputs.customer > 9e9, of the newest 10,000',
+    light,
+    {
+      ...{ ...shown, examine: 10_000, count_up_to: 1_000_000 },
+      query: { $expr: { $gt: [field('inputs.customer'), { $literal: 9e9 }] } },
+    },
+  ],
   ['with a thumb down', light, { ...shown, ...equals('feedback.[wandb.reaction.1].payload.emoji', '👎') }],
   [
     'with a reaction that no call has',

@@ -778,7 +778,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     limit: 10,
     offset: 1,
     after: `1767323045000000.${ids.id}`,
-    count_up_to: 100,
+    ...{ count_up_to: 100, examine: 1000 },
   }),
   '/cost/create': (project_id) =>
     pricesOf(

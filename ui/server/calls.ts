@@ -54,6 +54,8 @@ export interface CallsView {
   sort: Sort
   /** Values inside calls that are read as well. */
   columns?: readonly string[]
+  /** The newest calls that are looked at where conditions read values that no index has; all if absent. */
+  examine?: number
 }
 
 export interface Sort {
@@ -63,21 +65,22 @@ export interface Sort {
 
 export const newestFirst: Sort = { field: 'started_at', direction: 'desc' }
 
-/** A part of the calls of a view: those up to a time, those after one, or those with some ids. */
+/** A part of the calls of a view: those up to a time, those after times, or those with some ids. */
 export interface Part {
   until?: string | undefined
+  since?: string | undefined
   behind?: string | undefined
   ids?: readonly string[] | undefined
 }
 
-function bodyOf({ project, roots, query }: CallsView, { until, behind, ids }: Part = {}) {
+function bodyOf({ project, roots, query }: CallsView, { until, since, behind, ids }: Part = {}) {
   const started = (operator: string, at: string) => ({
     [operator]: [{ $getField: 'started_at' }, { $literal: at }],
   })
   const conditions = [
     ...(query ? [query] : []),
-    ...(until === undefined ? [] : [started('$lte', until)]),
-    ...(behind === undefined ? [] : [started('$gt', behind)]),
+    ...(until ? [started('$lte', until)] : []),
+    ...[since, behind].flatMap((at) => (at ? [started('$gt', at)] : [])),
   ]
   return {
     project_id: project,
@@ -90,25 +93,36 @@ function bodyOf({ project, roots, query }: CallsView, { until, behind, ids }: Pa
 interface LightCalls {
   calls: LightCall[]
   count: { value: number; is_exact: boolean } | null
+  examined: Examined | null
+}
+
+/** The newest calls that were looked at, where that is not all. */
+export interface Examined {
+  calls: number
+  since: string
 }
 
 const askLight = (body: object, signal: AbortSignal): Promise<LightCalls> =>
   requestJson('/views/calls', { body, signal })
 
-export async function readPage(
+export const readPage = async (...asked: Parameters<typeof readExaminedPage>): Promise<LightCall[]> =>
+  (await readExaminedPage(...asked)).calls
+
+export function readExaminedPage(
   view: CallsView,
   part: Part,
   page: { offset: number; limit: number },
   signal: AbortSignal,
-): Promise<LightCall[]> {
+): Promise<LightCalls> {
   const body = {
     ...bodyOf(view, part),
     sort_by: [view.sort],
     ...page,
     count_up_to: 0,
-    columns: view.columns ?? null,
+    columns: view.columns,
+    examine: view.examine,
   }
-  return (await askLight(body, signal)).calls
+  return askLight(body, signal)
 }
 
 /** What a call and those below it used. */
@@ -169,9 +183,13 @@ const mostCounted = 1_000_000
 
 export async function countCalls(view: CallsView, part: Part, signal: AbortSignal): Promise<number> {
   const body = bodyOf(view, part)
-  const { count: quick } = await askLight({ ...body, limit: 0, count_up_to: mostCounted }, signal)
+  const { count: quick, examined } = await askLight(
+    { ...body, sort_by: [view.sort], limit: 0, count_up_to: mostCounted, examine: view.examine },
+    signal,
+  )
   if (quick?.is_exact) return quick.value
-  const { count } = await requestJson<{ count: number }>('/calls/query_stats', { body, signal })
+  const looked = bodyOf(view, { ...part, since: examined?.since })
+  const { count } = await requestJson<{ count: number }>('/calls/query_stats', { body: looked, signal })
   return count
 }
 

@@ -10,7 +10,7 @@ import {
   countLightCalls,
   type LightCall as LightRow,
   type LightView,
-  readLightCalls,
+  readLightPage,
 } from '../../storage/views/light-calls.ts'
 import { createPricing, sumOfCosts } from '../calls/costs.ts'
 import { callsViewOf } from '../calls/query.ts'
@@ -33,16 +33,18 @@ export async function listCalls({ db, names }: Asked, caller: Caller, body: Call
     limit,
     after: positionGiven(body),
     columns: body.columns ?? [],
+    examine: body.examine == null ? undefined : { rows: body.examine },
   }
   await names.looksAt(body.project_id, view.columns)
   const time = now()
-  const rows = await readLightCalls(db, view, time)
+  const { calls: rows, looked } = await readLightPage(db, view, time)
   const last = rows.at(-1)
   const goesOn = last !== undefined && rows.length === limit && isInTime(body)
   return {
     calls: await shownCalls(db, body.project_id, rows, body.columns != null),
     next: goesOn ? `${last.started_at}.${last.id}` : null,
     count: await countedCalls(db, view, body.count_up_to ?? defaultCount, rows.length, time),
+    examined: looked ? { calls: looked.max, since: formatTime(looked.since) } : null,
     is_deriving: await isDeriving(db, body.project_id),
   }
 }
@@ -65,13 +67,13 @@ async function countedCalls(db: BoundDatabase, view: LightView, most: number, fo
   if (most === 0) return null
   const limit = AbortSignal.timeout(countMs)
   try {
-    const value = await countLightCalls(
+    const { count: value, looked } = await countLightCalls(
       boundTo(db, AbortSignal.any([db.signal, limit])),
       view,
       most + 1,
       time,
     )
-    return { value: Math.min(value, most), is_exact: value <= most }
+    return { value: Math.min(value, most), is_exact: value <= most && looked === undefined }
   } catch (error) {
     if (!limit.aborted || db.signal.aborted) throw error
     return { value: found === 0 ? 0 : view.offset + found, is_exact: false }

@@ -42,6 +42,14 @@ export const CallsBody = z.strictObject({
     default: defaultCount,
     description: 'Counts the calls of the view up to this number; 0 turns counting off.',
   }),
+  examine: z
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .nullish()
+    .describe(
+      'Where conditions or the order read values that no index has, looks at only so many of the newest calls. Default: all.',
+    ),
 })
 export type CallsBody = z.output<typeof CallsBody>
 
@@ -101,6 +109,10 @@ export const CallsAnswer = answer('Calls without their inputs, outputs and attri
       is_exact: z.boolean().describe('If false, there are at least this many.'),
     })
     .nullable(),
+  examined: z
+    .object({ calls: count, since: time })
+    .nullable()
+    .describe('How many of the newest calls were looked at, and since when they began. Null if all were.'),
   is_deriving: isDeriving,
 })
 

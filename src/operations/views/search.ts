@@ -131,7 +131,7 @@ function snippetsIn(
 
 async function searchableOf(db: BoundDatabase, project: string, time: number) {
   const view = { project, filters: [], query: undefined, sort: [], limit: null, offset: 0 }
-  const of = await countLightCalls(db, view, maxCounted, time)
+  const { count: of } = await countLightCalls(db, view, maxCounted, time)
   // Entries of deleted calls exist until they are swept.
   const value = Math.min(of, await countIndexedCalls(db, project))
   return { value, of }

@@ -10,7 +10,8 @@ import { allRows, type BoundReader } from '../transaction.ts'
 
 /** Newest calls that are looked at where sums do not know an answer: fewer where conditions read their rows. */
 export interface Examined {
-  indexed: number
+  /** All if undefined. */
+  indexed?: number
   rows: number
 }
 
@@ -19,7 +20,8 @@ const indexed =
   /^(op|model|svc_user_id|wb_user_id|parent_id|origin|cost|started_at|ended_at|\w+_tokens|first_token_ms|summary\.weave\..*)$/
 const indexedMembers = new Set(['trace_roots_only', 'began_after', 'ops', 'parent_ids', 'svc_user_ids'])
 
-const isIndexed = ({ filters, query }: CallsView) =>
+const isIndexed = ({ filters, query, sort }: CallsView) =>
+  sort.every(({ field }) => indexed.test(field)) &&
   filters.flatMap(Object.entries).every(([name, value]) => !value || indexedMembers.has(name)) &&
   (query === undefined || fieldsOf(query).every((field) => indexed.test(field)))
 
@@ -55,6 +57,7 @@ export async function examinedOf(
   const { dialect } = db
   const view = await viewInFacts(db, asked)
   const max = isIndexed(view) ? bound.indexed : bound.rows
+  if (max === undefined) return undefined
   const lookups = lookupsIn(view, db)
   const matching = (conditions: readonly Sql[]) =>
     matchingCalls(db, { projectId, conditions, order: [], limit: null, offset: 0 }, now)

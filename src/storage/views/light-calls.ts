@@ -8,6 +8,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { join, listOf, rawSql, type Sql, sql } from '../sql/sql.ts'
 import { allRows, type BoundReader, onlyRow } from '../transaction.ts'
+import { type Examined, examinedOf } from './examined.ts'
 import { addPreviewsOfTurns, type PreviewRow, previewColumns, previewsIn } from './previews.ts'
 
 type Copied = 'id' | 'trace_id' | 'parent_id' | 'thread_id' | 'op_name' | 'display_name' | 'started_at'
@@ -35,6 +36,14 @@ export interface LightView extends CallsView {
   after?: CallPosition | undefined
   /** Paths of values inside the calls to show as well. */
   columns?: readonly string[] | undefined
+  /** The newest calls that are looked at where no index knows which match; all if undefined. */
+  examine?: Examined | undefined
+}
+
+/** The newest calls that were looked at: how many, and when the one behind them began. */
+interface Looked {
+  max: number
+  since: number
 }
 
 /** Characters of an exception that a list shows. */
@@ -51,12 +60,21 @@ const shown = rawSql(
 )
 
 /** Newest first by default. The view is validated before this resolves. */
-export async function readLightCalls(db: BoundReader, view: LightView, now: number): Promise<LightCall[]> {
+export const readLightCalls = async (db: BoundReader, view: LightView, now: number): Promise<LightCall[]> =>
+  (await readLightPage(db, view, now)).calls
+
+/** The same, and what was looked at if not all calls. */
+export async function readLightPage(
+  db: BoundReader,
+  view: LightView,
+  now: number,
+): Promise<{ calls: LightCall[]; looked?: Looked | undefined }> {
   const largest = view.after === undefined ? await largestQuery(db, view, now) : undefined
   const page = largest && (await readPage(db, view, largest, now))
   // Calls may have been deleted since sums were read.
-  if (page !== undefined && page.length === view.limit) return page
-  return readPage(db, view, await queryOf(db, view, now), now)
+  if (page !== undefined && page.length === view.limit) return { calls: page }
+  const { query, looked } = await queryOf(db, view, now)
+  return { calls: await readPage(db, view, query, now), looked }
 }
 
 async function readPage(
@@ -106,17 +124,25 @@ export async function countLightCalls(
   view: LightView,
   most: number,
   now: number,
-): Promise<number> {
-  const query = await queryOf(db, { ...view, after: undefined, sort: [] }, now)
+): Promise<{ count: number; looked?: Looked | undefined }> {
+  const { query, looked } = await queryOf(db, { ...view, after: undefined, sort: [] }, now, view)
   const counted = sql`SELECT count(*) AS count FROM (SELECT 1 AS one ${matchingCalls(db, query, now)} LIMIT ${most}) AS found`
-  return (await onlyRow<{ count: number }>(db, counted)).count
+  return { count: (await onlyRow<{ count: number }>(db, counted)).count, looked }
 }
 
-async function queryOf(db: BoundReader, { after, ...view }: LightView, now: number) {
+/** What is looked at depends on the order that was asked for. */
+async function queryOf(
+  db: BoundReader,
+  { after, examine, ...view }: LightView,
+  now: number,
+  asked: CallsView = view,
+) {
   const sort = view.sort.length > 0 ? view.sort : [{ field: 'started_at', direction: 'desc' } as const]
-  const query = await narrowedQuery(db, { ...view, sort }, now)
-  if (after === undefined) return query
-  return { ...query, conditions: [...query.conditions, behind(after, sort[0]?.direction)] }
+  const narrowed = await narrowedQuery(db, { ...view, sort }, now)
+  const within = after === undefined ? [] : [behind(after, sort[0]?.direction)]
+  const looked = await examinedOf(db, asked, narrowed, examine, now, within)
+  if (looked !== undefined) within.push(sql`calls.started_at > ${looked.since}`)
+  return { query: { ...narrowed, conditions: [...narrowed.conditions, ...within] }, looked }
 }
 
 function behind({ startedAt, id }: CallPosition, direction: 'asc' | 'desc' | undefined): Sql {

@@ -14,6 +14,7 @@ test('views/calls: refuses invalid requests, checking in a fixed order', async (
   for (const [body, status, code] of [
     [{ limit: 1001 }, 422, 'invalid_request'],
     [{ count_up_to: -1 }, 422, 'invalid_request'],
+    [{ examine: 0 }, 422, 'invalid_request'],
     [{ project_id: 'globex/qa' }, 403, 'entity_forbidden'],
     [{ after: 'somewhere' }, 400, 'invalid_value'],
     [{ after: '1.x', sort_by: [{ field: 'op_name', direction: 'asc' }] }, 400, 'invalid_value'],
@@ -88,6 +89,7 @@ test('a row has what a list shows, and not the inputs and output of the call', a
       calls: undefined,
       next: null,
       count: { value: 1, is_exact: true },
+      examined: null,
       is_deriving: false,
     },
   )
@@ -159,4 +161,47 @@ test('the calls of another tenant cannot be listed', async () => {
   const { post } = shared
   const answer = await post(url, { project_id: project }, keys.bob)
   assert.equal(answer.status, 403)
+})
+
+test('with examine, what no index knows is looked for among the newest calls, which is said', async (t) => {
+  const { post } = await openApp(t)
+  const at = (n: number) => `2026-01-02T03:04:${String(n).padStart(2, '0')}Z`
+  const batch = Array.from({ length: 20 }, (_, n) =>
+    completeOf({ started_at: at(n), ended_at: at(n), inputs: { n, word: `word ${n % 2}` } }),
+  )
+  await post('/v2/acme/qa/calls/complete', { batch })
+  const field = (name: string) => ({ $getField: name })
+  const isAbove = (n: number) => ({ query: { $expr: { $gt: [field('inputs.n'), { $literal: n }] } } })
+  const descending = { sort_by: [{ field: 'inputs.n', direction: 'desc' }] }
+  const asked = async (body: object) => {
+    const { status, json, text } = await post(url, { project_id: project, ...body })
+    assert.equal(status, 200, text)
+    const { calls, next, count, examined } = json
+    return {
+      seconds: calls.map((call: { started_at: string }) => Number(call.started_at.slice(17, 19))),
+      next,
+      count,
+      examined,
+    }
+  }
+  const newest = { calls: 5, since: at(14) }
+  assert.deepEqual(await asked({ ...isAbove(2), examine: 5 }), {
+    ...{ seconds: [19, 18, 17, 16, 15], next: null },
+    ...{ count: { value: 5, is_exact: false }, examined: newest },
+  })
+  assert.deepEqual((await asked({ ...isAbove(2), examine: 5, ...descending, offset: 4 })).seconds, [15])
+  assert.deepEqual(await asked({ ...descending, examine: 5, limit: 2 }), {
+    ...{ seconds: [19, 18], next: null, count: { value: 5, is_exact: false }, examined: newest },
+  })
+  // After a page, the newest are those behind it.
+  const { next } = await asked({ ...isAbove(2), examine: 5, limit: 3 })
+  assert.deepEqual((await asked({ ...isAbove(2), examine: 5, after: next })).seconds, [16, 15, 14, 13, 12])
+  const all = { next: null, count: { value: 17, is_exact: true }, examined: null }
+  for (const examine of [20, null]) {
+    const { seconds, ...rest } = await asked({ ...isAbove(2), examine })
+    assert.deepEqual([seconds.length, rest], [17, all])
+  }
+  // Columns of calls are looked up, however many calls these are.
+  const started = { query: { $expr: { $gt: [field('summary.weave.latency_ms'), { $literal: -1 }] } } }
+  assert.deepEqual((await asked({ ...started, examine: 5 })).count, { value: 20, is_exact: true })
 })

@@ -125,11 +125,7 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
     <section class="facet" aria-label={titles[field] ?? field}>
       <header>
         <h2 title={field}>{titles[field] ?? field}</h2>
-        {facet?.sampled != null && (
-          <span class="muted" title="Counts cover the newest calls of the list">
-            newest {countText(facet.sampled)}
-          </span>
-        )}
+        {facet?.sampled != null && <span class="muted">newest {countText(facet.sampled)}</span>}
         {onUnpin && (
           <button type="button" class="icon-button" aria-label={`Remove ${field}`} onClick={onUnpin}>
             <Icon name="close" />

@@ -4,9 +4,11 @@ import { contents } from '../../export/contents.ts'
 import {
   type CallsView,
   countCalls,
+  type Examined,
   newestFirst,
   newestOf,
   readCalls,
+  readExaminedPage,
   readPage,
   readTraceSums,
   type TraceSum,
@@ -43,6 +45,7 @@ const bothNews = (first: News, second: News): News => ({
 export function createRows(view: CallsView, isAtRest: () => boolean) {
   const rows = signal<ReadonlyMap<number, LightCall>>(new Map())
   const count = signal<number | undefined>(undefined)
+  const examined = signal<Examined | null>(null)
   const fresh = signal(0)
   const gone = signal<ReadonlySet<string>>(new Set())
   const traceSums = signal<ReadonlyMap<string, TraceSum>>(new Map())
@@ -69,10 +72,11 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
   /** Reads the view as it is now. */
   async function begin(): Promise<void> {
     const [found, all] = await Promise.all([
-      readPage(view, {}, { offset: 0, limit: pageSize }, closed),
+      readExaminedPage(view, {}, { offset: 0, limit: pageSize }, closed),
       countCalls(view, {}, closed),
     ])
-    show(found, all)
+    examined.value = found.examined
+    show(found.calls, all)
   }
 
   function show(found: readonly LightCall[], all: number): void {
@@ -183,6 +187,8 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     /** What the traces of roots used whose own calls have no tokens, by the ids of the roots. */
     traceSums,
     count,
+    /** The newest calls that were looked at, if not all. */
+    examined,
     error,
     /** Calls that came since the list was read. */
     fresh,

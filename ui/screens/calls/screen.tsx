@@ -37,6 +37,8 @@ const CallDetail = lazy(async () => (await import('../../call/detail.tsx')).Call
 
 /** From this width on the facets are shown next to the list, unless the user has closed them. */
 const roomy = matchMedia('(min-width: 90rem)')
+/** Of the newest calls, what facets look at, too. */
+const minExamined = 10_000
 /** Below this width they lie over the list, as in style/calls.css. */
 const tight = matchMedia('(width < 60rem)')
 
@@ -60,9 +62,11 @@ export function CallsScreen({ project }: { project: string }) {
     () => (isAll ? whole : { ...whole, query: ofApplication(whole.query) }),
     [whole, isAll],
   )
+  const [examine, setExamine] = useState(minExamined)
+  useEffect(() => setExamine(minExamined), [meant])
   const view = useMemo<CallsView>(
-    () => ({ ...meant, sort: sortIn(sortText), columns: values }),
-    [meant, sortText, values.join(',')],
+    () => ({ ...meant, sort: sortIn(sortText), columns: values, examine }),
+    [meant, sortText, values.join(','), examine],
   )
   const [facetsText, facetText] = [asked.get('facets'), asked.get('facet')]
   const [isRoomy, setRoomy] = useState(roomy.matches)
@@ -101,6 +105,7 @@ export function CallsScreen({ project }: { project: string }) {
 
   const count = list.count.value
   const isCounted = count !== undefined
+  const examined = list.examined.value
   const keepPlace = useScrollRestoration(kept, { scroller, isLoaded: isCounted && list, active })
   const rowAt = (index: number) => list.rows.value.get(index)
   const move = (by: number): number => {
@@ -206,9 +211,15 @@ export function CallsScreen({ project }: { project: string }) {
           </MoreActs>
           <LiveSwitch list={list} />
           <OriginSwitch meant={whole} isOn={isAll} />
+          {examined && (
+            <button type="button" onClick={() => setExamine(5 * examine)}>
+              Look further
+            </button>
+          )}
         </Fragment>
         <output class="muted count">
-          {count === undefined ? '' : `${countText(count)} ${count === 1 ? 'call' : 'calls'}`}
+          {isCounted && `${countText(count)} ${count === 1 ? 'call' : 'calls'}`}
+          {examined && ` of the newest ${countText(examined.calls)}`}
         </output>
       </div>
       <DisconnectedNote />
@@ -219,9 +230,7 @@ export function CallsScreen({ project }: { project: string }) {
             <Failed error={error} retry={() => void list.reload()} />
           </div>
         ) : count === 0 ? (
-          <div class="in-place">
-            <NoCalls project={project} isFiltered={text !== ''} />
-          </div>
+          <div class="in-place">{!examined && <NoCalls project={project} isFiltered={text !== ''} />}</div>
         ) : (
           <div
             class="grid calls-grid"

@@ -12,6 +12,7 @@ import { paths } from '../../routes.ts'
 import { type CallFormat, type CallsView, deleteCalls, exportCalls, type Part } from '../../server/calls.ts'
 import { may } from '../../server/rights.ts'
 import { countText } from '../../value/units.ts'
+import { csv } from './calls-csv.ts'
 
 export type SelectionFront = 'queue' | 'dataset' | 'delete' | undefined
 
@@ -107,7 +108,7 @@ export function Export({ view, ids }: { view: CallsView; ids?: readonly string[]
   return (
     <DataButtons
       save={async (ending, told, signal) => {
-        const format = ending === 'jsonl' ? jsonl : (await import('./calls-csv.ts')).csv
+        const format = ending === 'jsonl' ? jsonl : csv
         const blob = await exportCalls(view, ids ? { ids } : {}, { format, told }, signal)
         saveAs(blob, `${view.project.replace('/', '-')}-calls.${ending}`)
       }}

@@ -196,12 +196,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
           View as list
         </a>
         {inner > 0 && (
-          <button
-            type="button"
-            class="quiet"
-            title="Spans that say nothing but how long they took (I)"
-            onClick={turnInner}
-          >
+          <button type="button" class="quiet" title="Spans with a duration only (I)" onClick={turnInner}>
             {isWhole ? 'Hide' : 'Show'} {countText(inner)} inner {inner === 1 ? 'step' : 'steps'}
           </button>
         )}
