@@ -433,6 +433,43 @@ describe('plans of queries on PostgreSQL', () => {
     }
   })
 
+  test('of many named conversations, each is looked up for a call that the view asks for', async (t) => {
+    const databaseUrl = await server.createDatabase()
+    const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+    t.after(() => db.close())
+    const client = new pg.Client(databaseUrl)
+    await client.connect()
+    await client.query(`INSERT INTO calls (project_id, id, trace_id, thread_id, op_name, agent, started_at, attributes, inputs)
+      SELECT '${project}', 'call-' || n, 'call-' || n, 'thread-' || n % 3000, 'chat', 'agent-' || n % 7, n, '{}', '{}'
+      FROM generate_series(1, 24000) AS series (n)`)
+    await client.query('VACUUM ANALYZE')
+    await client.end()
+    const { record, asked } = watched(db)
+    const query = parseExpressionText('{"$expr":{"$eq":[{"$getField":"agent"},{"$literal":"agent-3"}]}}')
+    const threads = Array.from({ length: 900 }, (_, n) => `thread-${n}`)
+    const view = {
+      project,
+      query,
+      threads,
+      sort: [],
+      limit: 10,
+      offset: 0,
+      after: undefined,
+      before: undefined,
+    }
+    const found = await Array.fromAsync(
+      streamThreads(boundTo(record, new AbortController().signal), view, now()),
+    )
+    assert.equal(found.flat().length, 10)
+    const nodes = await nodesIn(db, asked().at(-1) as Sql)
+    const plan = JSON.stringify(nodes[0])
+    assert.ok(!nodes.some((node) => node['Node Type'] === 'Seq Scan'), plan)
+    assert.ok(
+      nodes.some((node) => node['Index Cond']?.includes('thread_id = named.thread_id')),
+      plan,
+    )
+  })
+
   test('a common word is searched in the newest entries, and any other by the index of words', async (t) => {
     const databaseUrl = await server.createDatabase()
     const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })

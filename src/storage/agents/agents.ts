@@ -132,12 +132,15 @@ async function storedCounts(
     sql`SELECT agent, version, ${addedCounts}, NULL AS durations FROM (${all}) AS counts GROUP BY agent, version`,
   )
   const version = rawSql(view.byVersion ? 'version' : "''")
-  const newest = sql`SELECT agent, ${version} AS version, substr(durations, 1, ${rawSql(String(maxDurations))}) AS durations,
-      sum(length(durations)) OVER (PARTITION BY agent, ${version} ORDER BY at DESC, version) - length(durations) AS before
+  // Compressed texts have their length beside them; only those that are read are unpacked.
+  const length = db.dialect.bytes(rawSql('durations'))
+  const newest = sql`SELECT agent, ${version} AS version, durations,
+      sum(${length}) OVER (PARTITION BY agent, ${version} ORDER BY at DESC, version) - ${length} AS before
     FROM (${all}) AS counts WHERE durations IS NOT NULL`
   const durations = await allRows<Durations>(
     db,
-    sql`SELECT agent, version, durations FROM (${newest}) AS newest WHERE before < ${rawSql(String(maxDurations))}`,
+    sql`SELECT agent, version, substr(durations, 1, ${rawSql(String(maxDurations))}) AS durations
+        FROM (${newest}) AS newest WHERE before < ${rawSql(String(maxDurations))}`,
   )
   return [...counts, ...durations.map((row) => ({ ...nothing, ...row }))]
 }

@@ -61,17 +61,25 @@ function selectThreads(
   const { dialect } = db
   const turns = turnsOf(db, view, now, named)
   const took = rawSql('CAST(ended_at - started_at AS DOUBLE PRECISION) / 1000')
-  const grouped = sql`SELECT thread_id, count(*) AS turn_count, min(started_at) AS start_time, max(${lastSeen}) AS last_updated,
+  const holding = askedFor(db, asked, now, named)
+  const counted = (
+    conditions: Sql,
+  ) => sql`SELECT thread_id, count(*) AS turn_count, min(started_at) AS start_time, max(${lastSeen}) AS last_updated,
       ${dialect.percentile(took, 0.5)} AS p50_turn_duration_ms, ${dialect.percentile(took, 0.99)} AS p99_turn_duration_ms
-    FROM calls WHERE ${allOf([turns, ...askedFor(db, asked, now, named)])} GROUP BY thread_id`
+    FROM calls WHERE ${conditions} GROUP BY thread_id`
+  const grouped =
+    named.length === 0
+      ? counted(allOf([turns, ...holding]))
+      : sql`SELECT * FROM (${counted(turns)}) AS named WHERE ${allOf(holding)}`
   const isSummed = view.sort.some(({ field }) => summed.has(field))
   const threads = isSummed
     ? sql`SELECT threads.*, cost, error_count FROM (${grouped}) AS threads
         LEFT JOIN (${sumsOfThreads(db, view, turns, now)}) AS sums ON sums.thread_id = threads.thread_id`
     : grouped
   const order = orderOf(view.sort)
+  const ofOne = turnsOf(db, view, now, [])
   const turn = (first: Sql) =>
-    sql`(SELECT id FROM calls WHERE ${turns} AND calls.thread_id = found.thread_id ORDER BY ${first} LIMIT 1)`
+    sql`(SELECT id FROM calls WHERE ${ofOne} AND calls.thread_id = found.thread_id ORDER BY ${first} LIMIT 1)`
   return sql`SELECT thread_id, turn_count, start_time, last_updated, p50_turn_duration_ms, p99_turn_duration_ms,
       ${turn(rawSql('started_at, id'))} AS first_turn_id,
       ${turn(sql`${lastSeen} DESC, started_at DESC, id DESC`)} AS last_turn_id
@@ -115,17 +123,15 @@ function readingsOf(
   return subjects.map((subject) => callsQueryOf(db, view, { subject, prices }))
 }
 
+/** Whether a conversation has such a call: each of those that are `named` is looked up, by no other index. */
 function askedFor(db: LongReader, asked: readonly CallsQuery[], now: number, named: readonly Sql[]): Sql[] {
   if (asked.length === 0) return []
   const readings = asked.map((calls) => {
-    // Of named conversations, calls are found by these, whatever other index there is for a condition.
+    const matching = (...conditions: Sql[]) => matchingCalls(db, { ...calls, conditions }, now)
+    if (named.length === 0)
+      return sql`thread_id IN (SELECT thread_id ${matching(rawSql("thread_id <> ''"), ...calls.conditions)})`
     const holds = sql`CASE WHEN ${allOf(calls.conditions)} THEN 1 END = 1`
-    const conditions = [
-      rawSql("thread_id <> ''"),
-      ...named,
-      ...(named.length > 0 ? [holds] : calls.conditions),
-    ]
-    return sql`thread_id IN (SELECT thread_id ${matchingCalls(db, { ...calls, conditions }, now)})`
+    return sql`(SELECT 1 AS one ${matching(rawSql('calls.thread_id = named.thread_id'), holds)} LIMIT 1) IS NOT NULL`
   })
   return [joined(readings, ' OR ')]
 }
