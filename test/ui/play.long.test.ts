@@ -66,6 +66,26 @@ test('a message that was begun beside an answer stays when the conversation goes
   ])
 })
 
+test('what was edited or removed beside an answer is so when the conversation goes on', {
+  skip,
+}, async (t) => {
+  backend.script = scriptOf('A part of a loom.')
+  const { page } = await open(t, inProject)
+  await page.getByLabel('Message 1', { exact: true }).fill('What is a heddel?')
+  await page.getByRole('button', { name: 'Add system message' }).click()
+  await page.getByLabel('Message 2', { exact: true }).waitFor()
+  await page.keyboard.type('Be brief.')
+  await page.getByLabel('Message 2', { exact: true }).focus()
+  await page.keyboard.press('Control+Enter')
+  await page.getByText(/^success, \d+ tokens/).waitFor()
+  await page.getByRole('button', { name: 'Remove message 1' }).click()
+  await page.getByLabel('Message 1', { exact: true }).fill('What is a heddle?')
+  await page.getByRole('button', { name: 'Continue with this answer' }).click()
+  await page.getByLabel('Message 3', { exact: true }).waitFor()
+  const messages = [1, 2, 3].map((n) => page.getByLabel(`Message ${n}`, { exact: true }).inputValue())
+  assert.deepEqual(await Promise.all(messages), ['What is a heddle?', 'A part of a loom.', ''])
+})
+
 test('a question is asked with the keyboard alone and becomes a call; only changed settings are sent', {
   skip,
 }, async (t) => {

@@ -86,13 +86,11 @@ export function createPlay(project: () => string): Play {
     }
   }
 
-  /** What was added before and behind these since they were asked. */
-  function addedTo(asked: readonly Turn[]): { before: Turn[]; later: Turn[] } {
+  /** The messages as they are now: up to the last of those that were asked, and behind it. */
+  function splitBehind(asked: readonly Turn[]): { before: Turn[]; later: Turn[] } {
     const ids = new Set(asked.map(({ id }) => id))
-    const first = turns.value.findIndex(({ id }) => ids.has(id))
-    const isAdded = ({ id }: Turn) => !ids.has(id)
-    const before = turns.value.slice(0, Math.max(0, first))
-    return { before, later: turns.value.slice(before.length).filter(isAdded) }
+    const end = turns.value.findLastIndex(({ id }) => ids.has(id)) + 1
+    return { before: turns.value.slice(0, end), later: turns.value.slice(end) }
   }
 
   function askSides(which: readonly Side[]): void {
@@ -154,9 +152,9 @@ export function createPlay(project: () => string): Play {
     keep({ run }, choice) {
       const given = run.value
       if (given === undefined) return
-      const { before, later } = addedTo(given.turns)
+      const { before, later } = splitBehind(given.turns)
       const next = later.length > 0 ? later : [begunTurn('user')]
-      turns.value = [...before, ...withAnswer(given.turns, choice), ...next]
+      turns.value = [...withAnswer(before, choice), ...next]
       a.run.value = undefined
       b.run.value = undefined
     },
@@ -166,8 +164,8 @@ export function createPlay(project: () => string): Play {
       const said = choice.calls.map(({ id }, index) =>
         newTurn('tool', results[index] ?? '', { rest: { tool_call_id: JSON.stringify(id) } }),
       )
-      const { before, later } = addedTo(given.turns)
-      turns.value = [...before, ...withAnswer(given.turns, choice), ...said, ...later]
+      const { before, later } = splitBehind(given.turns)
+      turns.value = [...withAnswer(before, choice), ...said, ...later]
       askSides(shown.value)
     },
     fork(side, tokens, at, rank) {
