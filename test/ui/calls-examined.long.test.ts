@@ -25,7 +25,7 @@ test('a filter that no index knows looks at the newest calls, says so, and looks
   skip,
 }, async (t) => {
   const { page, problems } = await open(t, `/ui/acme/qa/calls?q=${encodeURIComponent('inputs.price:>10008')}`)
-  await page.getByText('0 calls of the newest 10,000', { exact: true }).waitFor()
+  await page.getByText('0 of the newest 10,000', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Look further' }).click()
   await page.getByText('2 calls', { exact: true }).waitFor()
   assert.equal(await page.getByRole('button', { name: 'Look further' }).count(), 0)
@@ -33,6 +33,6 @@ test('a filter that no index knows looks at the newest calls, says so, and looks
   // Another filter begins with the newest again.
   await page.locator('.filter-field input').fill('inputs.price:>10007')
   await page.keyboard.press('Enter')
-  await page.getByText('0 calls of the newest 10,000', { exact: true }).waitFor()
+  await page.getByText('0 of the newest 10,000', { exact: true }).waitFor()
   assert.deepEqual(problems, [])
 })

@@ -106,6 +106,7 @@ export function CallsScreen({ project }: { project: string }) {
   const count = list.count.value
   const isCounted = count !== undefined
   const examined = list.examined.value
+  const ofWhat = examined ? `of the newest ${countText(examined.calls)}` : count === 1 ? 'call' : 'calls'
   const keepPlace = useScrollRestoration(kept, { scroller, isLoaded: isCounted && list, active })
   const rowAt = (index: number) => list.rows.value.get(index)
   const move = (by: number): number => {
@@ -209,18 +210,15 @@ export function CallsScreen({ project }: { project: string }) {
               load={async () => (await import('../../export/all.ts')).exportOfCalls(view, pageSize)}
             />
           </MoreActs>
-          <LiveSwitch list={list} />
-          <OriginSwitch meant={whole} isOn={isAll} />
           {examined && (
             <button type="button" onClick={() => setExamine(5 * examine)}>
               Look further
             </button>
           )}
+          <LiveSwitch list={list} />
+          <OriginSwitch meant={whole} isOn={isAll} />
         </Fragment>
-        <output class="muted count">
-          {isCounted && `${countText(count)} ${count === 1 ? 'call' : 'calls'}`}
-          {examined && ` of the newest ${countText(examined.calls)}`}
-        </output>
+        <output class="muted count">{isCounted && `${countText(count)} ${ofWhat}`}</output>
       </div>
       <DisconnectedNote />
       <div class="calls-body">
@@ -230,7 +228,13 @@ export function CallsScreen({ project }: { project: string }) {
             <Failed error={error} retry={() => void list.reload()} />
           </div>
         ) : count === 0 ? (
-          <div class="in-place">{!examined && <NoCalls project={project} isFiltered={text !== ''} />}</div>
+          <div class="in-place">
+            {examined ? (
+              <Empty title="No calls match this filter so far" />
+            ) : (
+              <NoCalls project={project} isFiltered={text !== ''} />
+            )}
+          </div>
         ) : (
           <div
             class="grid calls-grid"
